@@ -1,0 +1,19 @@
+"""What every page's frame knows."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+
+
+def frame(request: HttpRequest) -> dict[str, Any]:
+    """Theme, demo mark and the abilities that decide the navigation."""
+    user = getattr(request, "user", None)
+    signed_in = bool(user and user.is_authenticated)
+    return {
+        "theme": request.COOKIES.get("theme", "")
+        if request.COOKIES.get("theme") in {"light", "dark"}
+        else "",
+        "demo": settings.DEMO,
+        "abilities": user.abilities() if signed_in else frozenset(),
+    }

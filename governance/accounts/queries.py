@@ -1,0 +1,39 @@
+"""Reads of people, teams and projects; each starts from what the viewer may see."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from django.db.models import QuerySet
+
+from governance.accounts.models import Grant, Organisation, Project, Team, User, active_on
+from governance.kernel.policy import Actor
+
+
+def organisation() -> Organisation:
+    """The organisation of this installation; made with defaults on first use."""
+    found, _ = Organisation.objects.get_or_create(only=True, defaults={"name": "Compute Ledger"})
+    return found
+
+
+def projects_visible_to(viewer: Actor) -> QuerySet[Project]:
+    """Projects that the viewer may see."""
+    return Project.objects.visible_to(viewer)
+
+
+def teams_visible_to(viewer: Actor) -> QuerySet[Team]:
+    """All teams for those who see all, else the viewer's own."""
+    if "see.all" in viewer.abilities():
+        return Team.objects.all()
+    return Team.objects.filter(pk__in=list(getattr(viewer, "team_abilities", {})))
+
+
+def people() -> QuerySet[User]:
+    """Everybody with an open account."""
+    return User.objects.filter(is_active=True).order_by("name")
+
+
+def people_with(role: str, day: date) -> QuerySet[User]:
+    """Open accounts that hold the role across on the day."""
+    held = Grant.objects.filter(active_on(day), role=role)
+    return people().filter(pk__in=held.values("user_id"))

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class RentalsConfig(AppConfig):
+    name = "governance.rentals"
+    label = "rentals"

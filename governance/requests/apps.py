@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class RequestsConfig(AppConfig):
+    name = "governance.requests"
+    label = "requests"
