@@ -13,9 +13,11 @@ from pathlib import Path
 
 os.environ.setdefault("DEMO", "0")
 os.environ.setdefault("SECRET_KEY", "only-for-tests-" + "x" * 32)
-if "PYTEST_XDIST_WORKER" not in os.environ and not os.environ.get("DATABASE_URL"):
+try:
     from governance.plumbing.embedded import Postgres
-
+except ImportError:
+    Postgres = None  # type: ignore[assignment, misc]
+if Postgres and "PYTEST_XDIST_WORKER" not in os.environ and not os.environ.get("DATABASE_URL"):
     _folder = Path(tempfile.mkdtemp(prefix="ledger-test-"))
     _server = Postgres(_folder / "postgres", durable=False)
     os.environ["DATABASE_URL"] = _server.start()

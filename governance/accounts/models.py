@@ -222,7 +222,7 @@ class Grant(models.Model):
 
 
 class ServiceToken(models.Model):
-    """A person's key for programs: only its digest is kept, its scopes narrow the person's rights."""
+    """A person's key for programs: a digest is kept, scopes narrow the person's rights."""
 
     owner = models.ForeignKey(User, models.CASCADE, related_name="tokens")
     name = models.CharField(_("name"), max_length=80)

@@ -49,9 +49,7 @@ class Lifecycle:
             raise Refused(
                 Reason(
                     "state",
-                    N_(
-                        "Not possible now: the state is “%(state)s”, and “%(act)s” does not start there."
-                    ),
+                    N_("Not possible now: “%(act)s” does not start in the state “%(state)s”."),
                     {"state": state, "act": act},
                 )
             )

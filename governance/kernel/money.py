@@ -30,9 +30,7 @@ class CurrencyMismatch(TypeError):
 def currency_places(code: str) -> int:
     """Decimal places of a currency by ISO 4217 (CNY 2, JPY 0, KWD 3); `ValueError` if unknown."""
     if code not in _known_currencies():
-        raise ValueError(
-            f"unknown currency {code!r}: an ISO 4217 code such as CNY is needed"
-        )
+        raise ValueError(f"unknown currency {code!r}: an ISO 4217 code such as CNY is needed")
     return int(get_currency_precision(code))
 
 
@@ -55,15 +53,11 @@ def round_exact(
     if mode == "half_up":
         up = twice >= scaled.denominator
     elif mode == "half_even":
-        up = twice > scaled.denominator or (
-            twice == scaled.denominator and whole % 2 == 1
-        )
+        up = twice > scaled.denominator or (twice == scaled.denominator and whole % 2 == 1)
     elif mode == "down":
         up = False
     else:
-        raise ValueError(
-            f"unknown rounding mode {mode!r}: one of {', '.join(ROUNDING_MODES)}"
-        )
+        raise ValueError(f"unknown rounding mode {mode!r}: one of {', '.join(ROUNDING_MODES)}")
     units = whole + up
     return _EXACT.scaleb(Decimal(-units if value < 0 else units), -places)
 
@@ -86,9 +80,7 @@ class Money:
     def zero(cls, currency: str) -> Self:
         return cls(Decimal(0), currency)
 
-    def rounded(
-        self, places: int | None = None, mode: RoundingMode = "half_up"
-    ) -> "Money":
+    def rounded(self, places: int | None = None, mode: RoundingMode = "half_up") -> "Money":
         """At `places` decimals, by default those of the currency."""
         if places is None:
             places = currency_places(self.currency)
@@ -161,13 +153,9 @@ def apportion(
         raise ValueError(f"{total} has more than {places} decimals")
     missing = target.numerator - sum(parts)
     if abs(missing) > len(parts):
-        raise ValueError(
-            f"shares of {float(sum(shares))} cannot be rounded to add up to {total}"
-        )
+        raise ValueError(f"shares of {float(sum(shares))} cannot be rounded to add up to {total}")
     step = 1 if missing > 0 else -1
-    order = sorted(
-        range(len(parts)), key=lambda i: (-step * (scaled[i] - parts[i]), order_keys[i])
-    )
+    order = sorted(range(len(parts)), key=lambda i: (-step * (scaled[i] - parts[i]), order_keys[i]))
     for i in order[: abs(missing)]:
         parts[i] += step
     return [round_exact(Fraction(part, unit), places) for part in parts]
@@ -195,9 +183,5 @@ def split(
         raise ValueError("the weights of a split are not negative and not all zero")
     amount = Fraction(money.amount)
     places = currency_places(money.currency) if places is None else places
-    parts = apportion(
-        [amount * weight / whole for weight in exact], money.amount, places, keys
-    )
-    return {
-        key: Money(part, money.currency) for key, part in zip(keys, parts, strict=True)
-    }
+    parts = apportion([amount * weight / whole for weight in exact], money.amount, places, keys)
+    return {key: Money(part, money.currency) for key, part in zip(keys, parts, strict=True)}

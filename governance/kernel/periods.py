@@ -31,14 +31,10 @@ class Period:
         for name in ("start", "end"):
             moment: datetime = getattr(self, name)
             if moment.tzinfo is None or moment.utcoffset() is None:
-                raise ValueError(
-                    f"the {name} of a period needs a time zone, got {moment}"
-                )
+                raise ValueError(f"the {name} of a period needs a time zone, got {moment}")
             object.__setattr__(self, name, moment.astimezone(UTC))
         if self.end <= self.start:
-            raise ValueError(
-                f"a period ends after it starts, got {self.start} to {self.end}"
-            )
+            raise ValueError(f"a period ends after it starts, got {self.start} to {self.end}")
 
     @property
     def elapsed(self) -> timedelta:
@@ -120,9 +116,7 @@ def index_at(start: datetime, unit: Unit, moment: datetime, tz: tzinfo) -> int:
     return i
 
 
-def anchored_periods(
-    start: datetime, unit: Unit, first: datetime, tz: tzinfo
-) -> Iterator[Period]:
+def anchored_periods(start: datetime, unit: Unit, first: datetime, tz: tzinfo) -> Iterator[Period]:
     """The endless run of whole periods counted from `start`, from the one that holds `first`."""
     i = index_at(start, unit, first, tz)
     boundary = anchored(start, unit, i, tz)
@@ -137,9 +131,7 @@ def calendar_start(moment: datetime, unit: Unit, tz: tzinfo) -> datetime:
     """The beginning of the local hour, day, month, quarter or year that holds the moment."""
     local = moment.astimezone(tz)
     if unit == "hour":
-        past = timedelta(
-            minutes=local.minute, seconds=local.second, microseconds=local.microsecond
-        )
+        past = timedelta(minutes=local.minute, seconds=local.second, microseconds=local.microsecond)
         return moment.astimezone(UTC) - past
     day = local.date()
     if unit == "month":

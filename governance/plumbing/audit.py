@@ -29,7 +29,7 @@ def record(
     reason: str = "",
     project_id: int | None = None,
 ) -> AuditEvent:
-    """Write the act's audit row. `thing` is a saved model or (type, id); values must be JSON-able."""
+    """Write the act's audit row. `thing` is a saved model or (type, id); values are JSON-able."""
     if not connection.in_atomic_block:
         raise RuntimeError("an audit row belongs into the transaction of its act")
     if isinstance(thing, models.Model):

@@ -1,4 +1,4 @@
-"""Row locks taken in order, and named locks for jobs. Waiting longer than 3 s answers Busy (409)."""
+"""Row locks taken in order, and named locks for jobs. A wait over 3 s answers Busy (409)."""
 
 from __future__ import annotations
 

@@ -79,9 +79,7 @@ def test_floats_are_refused():
 
 def test_sums_are_exact_beyond_the_default_precision():
     large = Money(D("12345678901234567890123456789.01"), "CNY")
-    assert (large + Money(D("0.01"), "CNY")).amount == D(
-        "12345678901234567890123456789.02"
-    )
+    assert (large + Money(D("0.01"), "CNY")).amount == D("12345678901234567890123456789.02")
 
 
 def amounts(parts):
@@ -133,10 +131,7 @@ def test_the_order_of_the_keys_does_not_matter(amount, shares, random):
     pairs = list(enumerate(shares))
     ordered = split(Money(amount, "CNY"), shares, range(len(shares)))
     random.shuffle(pairs)
-    assert (
-        split(Money(amount, "CNY"), [w for _, w in pairs], [k for k, _ in pairs])
-        == ordered
-    )
+    assert split(Money(amount, "CNY"), [w for _, w in pairs], [k for k, _ in pairs]) == ordered
 
 
 @given(cents, weights)
@@ -155,7 +150,4 @@ def test_signed_shares_add_up_to_the_rounded_sum(shares, mode):
     total = round_exact(sum(shares), 2, mode)
     parts = apportion(shares, total, 2)
     assert sum(parts) == total
-    assert all(
-        abs(Fraction(p) - s) <= Fraction(1, 100)
-        for p, s in zip(parts, shares, strict=True)
-    )
+    assert all(abs(Fraction(p) - s) <= Fraction(1, 100) for p, s in zip(parts, shares, strict=True))

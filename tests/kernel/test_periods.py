@@ -35,9 +35,7 @@ zones = st.sampled_from(
         "America/Havana",
     ]
 ).map(ZoneInfo)
-moments = st.datetimes(
-    datetime(2000, 1, 1), datetime(2060, 1, 1), timezones=st.just(UTC)
-)
+moments = st.datetimes(datetime(2000, 1, 1), datetime(2060, 1, 1), timezones=st.just(UTC))
 
 
 def shanghai(*parts):
@@ -90,13 +88,8 @@ def test_the_local_month_holds_its_first_eight_hours():
 
 
 def test_started_local_days_count_whole():
-    assert (
-        local_days(Period(shanghai(2025, 2, 1), shanghai(2025, 2, 15, 0, 30)), SHANGHAI)
-        == 15
-    )
-    assert (
-        local_days(Period(shanghai(2025, 2, 1), shanghai(2025, 2, 15)), SHANGHAI) == 14
-    )
+    assert local_days(Period(shanghai(2025, 2, 1), shanghai(2025, 2, 15, 0, 30)), SHANGHAI) == 15
+    assert local_days(Period(shanghai(2025, 2, 1), shanghai(2025, 2, 15)), SHANGHAI) == 14
 
 
 def test_real_time_elapses_over_a_clock_change():

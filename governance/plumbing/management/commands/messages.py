@@ -10,7 +10,7 @@ from governance.plumbing.catalogues import Catalogues
 
 
 class Command(BaseCommand):
-    help = "extract [ROOM ...]: merge new texts; compile: write .mo files; check: list what is missing."
+    help = "extract [ROOM ...] merges new texts, compile writes .mo files, check lists faults."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:

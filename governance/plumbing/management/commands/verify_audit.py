@@ -9,7 +9,7 @@ from governance.plumbing import audit
 
 
 class Command(BaseCommand):
-    help = "Recompute the audit trail's hash chain; exit status 1 and a line per fault where it differs."
+    help = "Recompute the audit trail's hash chain; exit status 1 and a line per fault."
 
     def handle(self, *args: Any, **options: Any) -> None:
         audit.seal(limit=1_000_000)
