@@ -115,11 +115,16 @@ class Catalogues:
                     continue
                 if known.fuzzy:
                     faults.append(f"{room}: fuzzy translation of “{key}”")
-                faults += [f"{room}: “{key}”: {error}" for error in known.check(stored)]
+                if _places(message.id) != _places(known.string):
+                    faults.append(f"{room}: the places of “{key}” differ in its translation")
                 first = words.setdefault((message.id, message.context), (room, known.string))
                 if first[1] != known.string:
                     faults.append(f"{room}: “{key}” is translated otherwise in {first[0]}")
         return faults
+
+
+def _places(texts: object) -> set[str]:
+    return {place for text in _strings(texts) for place in re.findall(r"%\(\w+\)[sd]", text)}
 
 
 def _strings(string: object) -> tuple[str, ...]:
