@@ -11,15 +11,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from governance.plumbing.embedded import Postgres
+
 os.environ.setdefault("DEMO", "0")
 os.environ.setdefault("SECRET_KEY", "only-for-tests-" + "x" * 32)
-try:
-    from governance.plumbing.embedded import Postgres
-except ImportError:
-    Postgres = None  # type: ignore[assignment, misc]
-if Postgres and "PYTEST_XDIST_WORKER" not in os.environ and not os.environ.get("DATABASE_URL"):
+if "PYTEST_XDIST_WORKER" not in os.environ and not os.environ.get("DATABASE_URL"):
     _folder = Path(tempfile.mkdtemp(prefix="ledger-test-"))
-    _server = Postgres(_folder / "postgres", durable=False)
+    _server = Postgres(_folder / "postgres", durable=False, tied=True)
     os.environ["DATABASE_URL"] = _server.start()
     os.environ.setdefault("DATA_DIR", str(_folder))
 
