@@ -1,0 +1,155 @@
+"""The samples page: what ``GET /v1/samples`` answers and a push carries.
+
+Built column by column from the reader connection, so that a page of thousands of rows never
+stands in memory as objects. docs/collector.md describes the document.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime
+
+from collector.model import COLUMNS
+from collector.spool import Spool
+
+FORMAT = 1
+LIMIT, MAX_LIMIT = 1000, 5000
+
+
+class BadCursor(Exception):
+    """The cursor cannot be read; the text says what would be right."""
+
+
+def iso(at: float) -> str:
+    """Unix time as ISO 8601 in UTC, milliseconds where there are any."""
+    moment = datetime.fromtimestamp(round(at, 3), UTC)
+    return moment.isoformat(
+        timespec="milliseconds" if moment.microsecond else "seconds"
+    ).replace("+00:00", "Z")
+
+
+def parse_cursor(text: str | None) -> tuple[str | None, int]:
+    """``EPOCH:SEQ`` as a pair; (None, 0) without a cursor."""
+    if not text:
+        return None, 0
+    epoch, colon, seq = text.partition(":")
+    if not (
+        colon and epoch.isalnum() and seq.isascii() and seq.isdigit() and len(seq) < 19
+    ):
+        raise BadCursor(
+            "after must be a cursor EPOCH:SEQ as given in next, or be left out"
+        )
+    return epoch, int(seq)
+
+
+def build(
+    spool: Spool,
+    after: str | None = None,
+    limit: int = LIMIT,
+    health: dict[str, object] | None = None,
+) -> bytes:
+    """The page behind the cursor ``after`` as JSON text.
+
+    Raises BadCursor. A cursor of another epoch starts at the oldest row; one ahead of the spool
+    means that the store was rolled back, and begins a new epoch.
+    """
+    epoch, seq = parse_cursor(after)
+    if epoch == spool.epoch and seq > int(spool.meta("seq") or 0):
+        spool.new_epoch()
+    new_epoch = epoch is not None and epoch != spool.epoch
+    if new_epoch:
+        seq = 0
+    with spool.read_lock:
+        spool.read("BEGIN")
+        try:
+            return _assemble(
+                spool, seq, max(1, min(limit, MAX_LIMIT)), new_epoch, health
+            )
+        finally:
+            spool.read("COMMIT")
+
+
+def _assemble(
+    spool: Spool,
+    after: int,
+    limit: int,
+    new_epoch: bool,
+    health: dict[str, object] | None,
+) -> bytes:
+    now = spool.clock()
+    newest = int(
+        spool.read("SELECT coalesce(max(value), 0) FROM meta WHERE key='seq'")[0][0]
+    )
+    first, last, count = spool.read(
+        "SELECT min(seq), max(seq), count(*) FROM"
+        " (SELECT seq FROM row WHERE seq > ? ORDER BY seq LIMIT ?)",
+        (after, limit),
+    )[0]
+    more = count == limit and bool(
+        spool.read("SELECT 1 FROM row WHERE seq > ? LIMIT 1", (last,))
+    )
+    until = last if more else max(newest, after)
+    span = (after, until)
+    gaps = spool.read(
+        "SELECT start, stop, 'retention' FROM pruned WHERE last_seq > ? ORDER BY last_seq",
+        (after,),
+    )
+    gaps += spool.read(
+        "SELECT start, stop, reason FROM gap WHERE seq > ? AND seq <= ? ORDER BY seq",
+        span,
+    )
+    if new_epoch:
+        begun = int(spool.epoch[:-6], 16)
+        gaps.append((begun, begun, "new_epoch"))
+    cards = spool.read(
+        "SELECT id, vendor, uuid, parent, model, idx, state, state_since, simulated, labels"
+        " FROM card ORDER BY id"
+    )
+    place = {card[0]: number for number, card in enumerate(cards)}
+    head = {
+        "format": FORMAT,
+        "agent": spool.agent,
+        "epoch": spool.epoch,
+        "first": first,
+        "next": f"{spool.epoch}:{until}",
+        "more": more,
+        "now": iso(now),
+        "node": os.uname().nodename,
+        "cards": [_card(card) for card in cards],
+        "gaps": [
+            {"from": iso(a), "to": iso(b), "reason": reason} for a, b, reason in gaps
+        ],
+        "health": health or {},
+    }
+    parts = [json.dumps(head, allow_nan=False, ensure_ascii=False)[:-1], ',"columns":{']
+    for number, name in enumerate(("seq", "card", "minute", *COLUMNS)):
+        values = spool.read(
+            f"SELECT {name} FROM row WHERE seq > ? AND seq <= ? ORDER BY seq", span
+        )
+        if name == "card":
+            text = json.dumps([place[value] for (value,) in values])
+        elif COLUMNS.get(name) == "JSON":
+            text = f"[{','.join(value or 'null' for (value,) in values)}]"
+        else:
+            text = json.dumps(
+                [value for (value,) in values], allow_nan=False, ensure_ascii=False
+            )
+        parts.append(f'{"," if number else ""}"{name}":{text}')
+    parts.append("}}")
+    return "".join(parts).encode()
+
+
+def _card(card: tuple) -> dict[str, object]:
+    _, vendor, uuid, parent, model, index, state, since, simulated, labels = card
+    return {
+        "vendor": vendor,
+        "uuid": uuid,
+        "parent": parent,
+        "model": model,
+        "index": index,
+        "state": state,
+        "state_since": iso(since),
+        "simulated": bool(simulated),
+        "labels": json.loads(labels),
+    }
