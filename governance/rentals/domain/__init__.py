@@ -1,0 +1,1 @@
+"""Rules of rented compute in plain Python: terms, charge lines, taxes, plans side by side."""
