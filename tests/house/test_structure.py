@@ -58,7 +58,10 @@ def test_no_room_reads_the_tables_of_another() -> None:
 @pytest.mark.parametrize(
     ("pattern", "why"),
     [
-        (r"django\.dispatch|post_save|pre_save|\breceiver\(", "no signals: call a service, or emit"),
+        (
+            r"django\.dispatch|post_save|pre_save|\breceiver\(",
+            "no signals: call a service, or emit",
+        ),
         (r"\.delay\(", "tasks are sent by plumbing.tasks.enqueue"),
         (r"datetime\.now\(|timezone\.now\(|date\.today\(", "doors ask plumbing.clock.now()"),
         (r"\bfloat\(.*(price|amount|cost)", "money is never a float"),
