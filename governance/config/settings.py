@@ -84,6 +84,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "django.template.context_processors.i18n",
                 "governance.accounts.context.frame",
+                "governance.portal.navigation.context",
             ],
         },
     },

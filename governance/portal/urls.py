@@ -1,4 +1,13 @@
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from governance.portal import views
+
+app_name = "portal"
+urlpatterns: list[URLPattern] = [
+    path("", views.home, name="home"),
+    path("search/", views.search, name="search"),
+    path("help/", views.help_page, name="help"),
+    path("language/", views.language, name="language"),
+    path("theme/", views.theme, name="theme"),
+]
 api_urlpatterns: list[URLPattern] = []
