@@ -10,6 +10,8 @@ from babel.numbers import format_decimal, get_currency_precision
 from django.utils import timezone, translation
 from django.utils.translation import gettext, pgettext
 
+from governance.plumbing import clock
+
 UNKNOWN = "–"
 NBSP = "\u00a0"
 
@@ -220,5 +222,5 @@ def ago(value: Any, now: dt.datetime | None = None) -> str:
     """Age in words."""
     if not isinstance(value, dt.datetime):
         return UNKNOWN
-    difference = value - (now or timezone.now())
+    difference = value - (now or clock.now())
     return format_timedelta(difference, add_direction=True, locale=locale())

@@ -135,6 +135,12 @@ def sparkline(values: Sequence[Any], mark: float | None) -> dict[str, Any]:
     }
 
 
+def extent(value: Any) -> float:
+    """The drawn length of a figure, which may be Money; nothing has none."""
+    bare = getattr(value, "amount", value)
+    return float(bare or 0)
+
+
 @register.inclusion_tag("ui/budget_bar.html")
 def budget_bar(
     spent: Any,
@@ -146,7 +152,7 @@ def budget_bar(
 ) -> dict[str, Any]:
     """Spent (solid), held (tinted), forecast (pale) against the limit (thin mark at its place),
     with the share of the period gone by as a thick mark. `after` adds an amount being decided."""
-    figures = [float(getattr(v, "amount", v) or 0) for v in (spent, held, forecast, limit, after)]
+    figures = [extent(v) for v in (spent, held, forecast, limit, after)]
     used, kept, expected, most, added = figures
     whole = max(most, used + kept + added, expected) or 1.0
     scale = 160 / whole
@@ -235,7 +241,7 @@ def waterfall(
 
     Steps are (key, word, amount). Losses that could not be avoided carry a neutral hue.
     """
-    figures = [float(getattr(s[2], "amount", s[2])) for s in steps]
+    figures = [extent(s[2]) for s in steps]
     whole = figures[0] or 1.0
     rows, left = [], figures[0]
     for n, (name, word, value) in enumerate(steps):
