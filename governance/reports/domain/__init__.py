@@ -1,0 +1,1 @@
+"""Rules of judging and counting in plain Python: key figures, verdicts, commitments, exports."""
