@@ -38,6 +38,7 @@ def test_trail_cannot_be_changed_by_sql(sql: str) -> None:
         transaction.atomic(),
         connection.cursor() as cursor,
     ):
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute(sql)
     assert AuditEvent.objects.get().act == "test.act"
 
@@ -70,7 +71,7 @@ def test_removed_link_is_found() -> None:
     first, _second = _event(1), _event(2)
     audit.seal()
     faults = _tamper(f"DELETE FROM plumbing_auditseal WHERE event_id = {first.pk}")
-    assert len(faults) == 2
+    assert len(faults) == 1
     assert "link before it is missing" in faults[0]
 
 
