@@ -1,13 +1,14 @@
 """Home, search, help, and the reader's choices of language and theme."""
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from governance.kernel.errors import Invalid
 from governance.kernel.reasons import N_, Reason
+from governance.portal import health, metrics
 
 YEAR = 365 * 24 * 3600
 THEMES = ("light", "dark", "system")
@@ -65,3 +66,26 @@ def theme(request: HttpRequest) -> HttpResponse:
     else:
         remember(response, "theme", chosen)
     return response
+
+
+@require_safe
+def livez(request: HttpRequest) -> HttpResponse:
+    """The process answers; nothing else is asked."""
+    return HttpResponse("ok", content_type="text/plain")
+
+
+@require_safe
+def readyz(request: HttpRequest) -> HttpResponse:
+    """200 when every part is ready, otherwise 503; either way each part's line."""
+    parts = health.ask_all()
+    ready = all(part.ready for part in parts)
+    body = {
+        "ready": ready,
+        "parts": {p.name: {"ready": p.ready, "detail": p.detail} for p in parts},
+    }
+    return JsonResponse(body, status=200 if ready else 503)
+
+
+@require_safe
+def metrics_page(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(metrics.page(), content_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,0 +1,1 @@
+"""A demonstration organisation written by us; everything it makes is marked simulated."""
