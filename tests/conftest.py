@@ -51,6 +51,16 @@ def _flush_past_triggers() -> Iterator[None]:
     TransactionTestCase._fixture_teardown = teardown  # type: ignore[method-assign]
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _static_files_unhashed() -> None:
+    """Pages name static files that nobody has collected in a test."""
+    from django.conf import settings
+
+    Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
+    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}
+
+
 @pytest.fixture
 def house(db: None) -> make.House:
     """An organisation with Alice (member), Lea (lead), Adam (approver), Fay (finance), Olga

@@ -18,14 +18,6 @@ from governance.ui.tones import tone_of
 from tests.ui import gallery
 
 
-@pytest.fixture(autouse=True)
-def _plain_static(settings: Any) -> None:
-    settings.STORAGES = {
-        **settings.STORAGES,
-        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
-    }
-
-
 def drawn(source: str, **context: Any) -> str:
     return Template("{% load ui %}" + source).render(Context({"csrf_token": "t", **context}))
 
