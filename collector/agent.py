@@ -8,7 +8,8 @@ import threading
 import time
 
 from collector.log import log
-from collector.model import LOST, OK, Card, Reading
+from collector.model import ABSENT, LOST, OK, Card, Reading
+from collector.nodeio import NodeRates
 from collector.settings import Settings
 from collector.sources import Unavailable
 from collector.spool import GRACE_S, Spool, is_corrupt
@@ -30,11 +31,12 @@ class Agent:
         self.totals: dict[tuple[str, str, str], int] = {}
         self.counts = {"ticks": 0, "tick_seconds": 0.0, "missed": 0}
         self.last_sample: float | None = None
-        self._lost: set[tuple[str, str]] = set()
+        self._states: dict[tuple[str, str], str] = {}
         self._in_call: float | None = None
         self._last_turn = time.monotonic()
         self._outage: tuple[float, str] | None = None
         self._next_prune = 0.0
+        self._node = NodeRates()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
 
     # life
@@ -72,7 +74,7 @@ class Agent:
                     return
                 self._sample()
                 return
-            except Exception as error:  # noqa: BLE001 - the sampler must outlive any fault
+            except Exception as error:
                 self.set_health("sampler", "failed", f"{type(error).__name__}: {error}")
                 self._mend(error)
                 self.stop.wait(1.0)
@@ -105,9 +107,7 @@ class Agent:
     def _watch(self) -> None:
         since = self._in_call
         if since is not None and time.monotonic() - since > self.settings.watchdog:
-            self.set_health(
-                "driver", "hung", f"a call has taken over {self.settings.watchdog:g} s"
-            )
+            self.set_health("driver", "hung", f"a call has taken over {self.settings.watchdog:g} s")
 
     def ready(self) -> tuple[bool, str]:
         """Whether readings flow, and if not, why."""
@@ -119,7 +119,7 @@ class Agent:
             return True, OK
         late = time.monotonic() - self._last_turn
         if late > max(self.settings.watchdog, 5 * self.settings.interval):
-            return False, "sampler: no reading since %d s" % late
+            return False, f"sampler: no reading since {late:.0f} s"
         if self.last_sample is None:
             return False, "sampler: no reading yet"
         if self.health.get("spool", {}).get("state", OK) != OK:
@@ -175,6 +175,10 @@ class Agent:
         self._keep(at, batch)
 
     def _keep(self, at: float, batch: list[tuple[Card, Reading]]) -> None:
+        rates = self._node.read()
+        for _, reading in batch:
+            for name, value in rates.items():
+                setattr(reading, name, value)
         try:
             if batch:
                 self.spool.store([(at, batch)])
@@ -213,7 +217,19 @@ class Agent:
                 if value := getattr(reading, name):
                     key = (*card.key, name)
                     self.totals[key] = self.totals.get(key, 0) + value
-            lost = LOST in reading.reasons
-            if lost != (card.key in self._lost):
-                (self._lost.add if lost else self._lost.discard)(card.key)
-                self.spool.set_state(card.key, LOST if lost else OK, at)
+        self._keep_states(at, batch)
+
+    def _keep_states(self, at: float, batch: list[tuple[Card, Reading]]) -> None:
+        """Lost: shown by the driver but not readable. Absent: not shown any more."""
+        states = {
+            card.key: LOST if LOST in reading.reasons else OK
+            for card, reading in batch
+            if isinstance(reading, Reading)
+        }
+        if states == self._states:
+            return
+        self._states = states
+        for key in self.spool.known_cards():
+            state = states.get(key, ABSENT)
+            if self.spool.set_state(key, state, at):
+                log(f"card {key[1]}: {state}")

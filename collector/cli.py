@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from collector import __version__
-from collector.formats import FormatError
+from collector.formats import FORMATS, FormatError
 from collector.settings import OPTIONS, Settings, SettingsError, load
 
 COMMANDS = {
@@ -15,17 +15,6 @@ COMMANDS = {
     "doctor": "say what was found, which source each card gets and why",
     "parse": "turn a dump or recorded series into a samples page on standard output",
 }
-FORMATS = (
-    "csv",
-    "jsonl",
-    "nvidia-smi-xml",
-    "nvidia-smi-csv",
-    "dcgm",
-    "npu-smi",
-    "npu-exporter",
-    "rocm-smi-json",
-    "amd-smi-json",
-)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -39,18 +28,12 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"collector {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, text in COMMANDS.items():
-        command = commands.add_parser(
-            name, help=text, description=text[0].upper() + text[1:] + "."
-        )
+        command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         command.add_argument("--config", metavar="FILE", help="TOML file of options")
         if name == "parse":
-            command.add_argument(
-                "file", metavar="FILE", help="the dump; - reads standard input"
-            )
+            command.add_argument("file", metavar="FILE", help="the dump; - reads standard input")
             command.add_argument("--format", choices=FORMATS, required=True)
-            command.add_argument(
-                "--at", metavar="TIME", help="when the dump was taken, ISO 8601"
-            )
+            command.add_argument("--at", metavar="TIME", help="when the dump was taken, ISO 8601")
         _add_options(command)
     return top
 
@@ -126,9 +109,7 @@ def run(settings: Settings) -> int:
     except SpoolBusy as error:
         raise SettingsError(f"--data-dir: {error}") from None
     except OSError as error:
-        raise SettingsError(
-            f"--data-dir {settings.data_dir}: {error.strerror}"
-        ) from None
+        raise SettingsError(f"--data-dir {settings.data_dir}: {error.strerror}") from None
     agent = Agent(settings, spool, source)
     server = None
     if settings.bind != "none":
@@ -142,9 +123,7 @@ def run(settings: Settings) -> int:
         except OSError as error:
             raise SettingsError(f"--bind {settings.bind}: {error.strerror}") from None
         scheme = "https" if tls else "http"
-        log(
-            f"serving on {scheme}://{server.address[0]}:{server.address[1]}, agent {spool.agent}"
-        )
+        log(f"serving on {scheme}://{server.address[0]}:{server.address[1]}, agent {spool.agent}")
     agent.run_until_signalled()
     if server:
         server.close()

@@ -25,9 +25,7 @@ def once(settings: Settings) -> int:
                 "model": card.model,
                 "index": card.index,
                 "simulated": card.simulated,
-                "fidelity": FIDELITY[reading.source]
-                if isinstance(reading, Reading)
-                else None,
+                "fidelity": FIDELITY[reading.source] if isinstance(reading, Reading) else None,
                 **figures(reading),
             }
             for card, reading in batch
@@ -52,19 +50,30 @@ def take(settings: Settings) -> tuple[float, list[tuple[Card, Reading]], str | N
     if hasattr(source, "first"):
         return source.first()
     try:
-        source.poll(time.time())
+        before = {card.key: reading for card, reading in source.poll(time.time())}
         time.sleep(max(0.25, min(settings.interval, 2.0)))
         at = time.time()
-        return at, source.poll(at), None
+        batch = source.poll(at)
+        for card, reading in batch:
+            if card.key in before:
+                fill(reading, before[card.key])
+        return at, batch, None
     except Unavailable as error:
         return time.time(), [], str(error)
     finally:
         source.close()
 
 
+def fill(reading: Reading, before: Reading) -> None:
+    """Take what is read every few ticks only from the reading before."""
+    for name in Reading.FIELDS:
+        if getattr(reading, name) is None:
+            setattr(reading, name, getattr(before, name))
+
+
 def doctor(settings: Settings) -> int:
     """Say in words what was found. Status 1 when nothing can be read."""
-    at, batch, trouble = take(settings)
+    _, batch, trouble = take(settings)
     print(f"source: {settings.source}")
     if trouble:
         print(f"nothing can be read: {trouble}")
@@ -73,7 +82,5 @@ def doctor(settings: Settings) -> int:
         print(f"{card.vendor} {card.uuid} ({card.model or 'model not told'})")
         if isinstance(reading, Reading):
             print(f"  bandwidth: {reading.source} ({FIDELITY[reading.source]})")
-            print(
-                f"  because: {', '.join(reading.reasons) or 'it is the best there is'}"
-            )
+            print(f"  because: {', '.join(reading.reasons) or 'it is the best there is'}")
     return 0

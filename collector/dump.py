@@ -7,6 +7,7 @@ same file always gives the same page but for ``now``.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import os
 import sys
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from collector.fold import fold
-from collector.formats import FormatError
+from collector.formats import FORMATS, FormatError
 from collector.formats.times import instant
 from collector.model import COLUMNS, LOST, OK, Card, Reading
 from collector.page import FORMAT, iso
@@ -23,25 +24,8 @@ from collector.page import FORMAT, iso
 
 def reader_of(form: str) -> Callable[..., Iterator[tuple[float, Card, Reading | dict]]]:
     """The reader of a format: ``reader(lines, **options)``."""
-    if form == "csv":
-        from collector.formats.series import read_series as reader
-    elif form == "jsonl":
-        from collector.formats.jsonl import read_jsonl as reader
-    elif form == "nvidia-smi-xml":
-        from collector.formats.nvidia_xml import read_xml as reader
-    elif form == "nvidia-smi-csv":
-        from collector.formats.nvidia_csv import read_query as reader
-    elif form == "dcgm":
-        from collector.formats.dcgm import read_dcgm as reader
-    elif form == "npu-smi":
-        from collector.formats.npu_smi import read_npu_smi as reader
-    elif form == "npu-exporter":
-        from collector.formats.npu_exporter import read_npu_exporter as reader
-    elif form in ("rocm-smi-json", "amd-smi-json"):
-        from collector.formats.amd import read_amd as reader
-    else:
-        raise FormatError(f"--format {form}: not known")
-    return reader
+    module, name = FORMATS[form]
+    return getattr(importlib.import_module(f"collector.formats.{module}"), name)
 
 
 def page_of(path: str, form: str, at: str | None, options: dict[str, object]) -> str:
@@ -60,9 +44,7 @@ def page_of(path: str, form: str, at: str | None, options: dict[str, object]) ->
         raise FormatError(f"{shown}: {error}") from None
 
 
-def _page(
-    file: TextIO, taken: float, form: str, at: str | None, options: dict[str, object]
-) -> str:
+def _page(file: TextIO, taken: float, form: str, at: str | None, options: dict[str, object]) -> str:
     stated = instant(at) if at else None
     triples = reader_of(form)(file, at=stated, taken=taken, **options)
     readings: dict[tuple[tuple, int], list[tuple[float, Reading]]] = {}
@@ -103,8 +85,7 @@ def _page(
         "now": iso(time.time()),
         "node": options.get("node"),
         "cards": [
-            _entry(card, states.get(card.key, (OK, ordered[0][1])))
-            for card in cards.values()
+            _entry(card, states.get(card.key, (OK, ordered[0][1]))) for card in cards.values()
         ],
         "columns": columns,
         "gaps": [],

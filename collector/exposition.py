@@ -79,9 +79,7 @@ class _Text:
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def family(
-        self, name: str, kind: str, text: str, samples: list[tuple[dict, float]]
-    ) -> None:
+    def family(self, name: str, kind: str, text: str, samples: list[tuple[dict, float]]) -> None:
         if not samples:
             return
         self.lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
@@ -90,9 +88,7 @@ class _Text:
                 continue
             inner = ",".join(f"{key}={label(text)}" for key, text in labels.items())
             self.lines.append(
-                f"{name}{{{inner}}} {number(value)}"
-                if inner
-                else f"{name} {number(value)}"
+                f"{name}{{{inner}}} {number(value)}" if inner else f"{name} {number(value)}"
             )
 
 
@@ -122,10 +118,7 @@ def render(agent, requests: dict[tuple[str, int], int]) -> str:
         "gpu_up",
         "gauge",
         "1 when the card can be read, 0 when it is lost.",
-        [
-            ({"uuid": card.uuid}, int(LOST not in reading.reasons))
-            for _, card, reading in fresh
-        ],
+        [({"uuid": card.uuid}, int(LOST not in reading.reasons)) for _, card, reading in fresh],
     )
     out.family(
         "gpu_dram_bandwidth_ratio",
@@ -186,9 +179,7 @@ def _own(out: _Text, agent, requests: dict[tuple[str, int], int]) -> None:
             "Unix time of the newest reading.",
             [({}, agent.last_sample)],
         )
-    out.family(
-        "collector_ticks_total", "counter", "Ticks taken.", [({}, counts["ticks"])]
-    )
+    out.family("collector_ticks_total", "counter", "Ticks taken.", [({}, counts["ticks"])])
     out.family(
         "collector_ticks_missed_total",
         "counter",
@@ -202,9 +193,7 @@ def _own(out: _Text, agent, requests: dict[tuple[str, int], int]) -> None:
         [({}, counts["tick_seconds"])],
     )
     out.family("collector_spool_rows", "gauge", "Rows kept.", [({}, rows)])
-    out.family(
-        "collector_spool_sequence", "gauge", "Newest sequence number.", [({}, newest)]
-    )
+    out.family("collector_spool_sequence", "gauge", "Newest sequence number.", [({}, newest)])
     out.family(
         "collector_spool_bytes",
         "gauge",

@@ -38,9 +38,7 @@ def fold(readings: list[tuple[float, Reading]]) -> dict[str, object]:
         row["active_samples"] = sum(active is True for active in activity)
     _fold_bandwidth(row, known)
     for column, field, digits in MEANS:
-        values = [
-            v for _, reading in known if (v := getattr(reading, field)) is not None
-        ]
+        values = [v for _, reading in known if (v := getattr(reading, field)) is not None]
         if values:
             row[column] = round(math.fsum(values) / len(values), digits)
     row["memory_used_bytes_max"] = _largest(known, "memory_used_bytes")
@@ -49,20 +47,14 @@ def fold(readings: list[tuple[float, Reading]]) -> dict[str, object]:
     row["xid_count"] = _total(known, "xid")
     row["ecc_corrected_count"] = _total(known, "ecc_corrected")
     row["ecc_uncorrected_count"] = _total(known, "ecc_uncorrected")
-    throttles = [
-        reading.throttle for _, reading in known if reading.throttle is not None
-    ]
+    throttles = [reading.throttle for _, reading in known if reading.throttle is not None]
     if throttles:
-        row["throttle"] = ",".join(
-            sorted({name for names in throttles for name in names})
-        )
+        row["throttle"] = ",".join(sorted({name for names in throttles for name in names}))
     for _, reading in reversed(known):
         if reading.processes is not None:
             row["processes"] = reading.processes
             break
-    codes = list(
-        dict.fromkeys(code for _, reading in readings for code in reading.reasons)
-    )
+    codes = list(dict.fromkeys(code for _, reading in readings for code in reading.reasons))
     sources = {reading.source for _, reading in known if reading.bandwidth is not None}
     if len(sources) > 1:
         codes.append("mixed_source")
@@ -71,18 +63,14 @@ def fold(readings: list[tuple[float, Reading]]) -> dict[str, object]:
 
 
 def _fold_bandwidth(row: dict[str, object], known: list[tuple[float, Reading]]) -> None:
-    counts = Counter(
-        reading.source for _, reading in known if reading.bandwidth is not None
-    )
+    counts = Counter(reading.source for _, reading in known if reading.bandwidth is not None)
     row["bandwidth_samples"] = 0
     row["source"] = row["fidelity"] = UNKNOWN
     if not counts:
         row["bandwidth_active_samples"] = 0
         return
     source = min(counts, key=lambda name: (-counts[name], RANK[name]))
-    used = [
-        (at, r) for at, r in known if r.source == source and r.bandwidth is not None
-    ]
+    used = [(at, r) for at, r in known if r.source == source and r.bandwidth is not None]
     shares = sorted(reading.bandwidth for _, reading in used)
     active = [reading.bandwidth for _, reading in used if reading.active]
     peak_at, peak = max(used, key=lambda pair: pair[1].bandwidth)
@@ -101,9 +89,7 @@ def _fold_bandwidth(row: dict[str, object], known: list[tuple[float, Reading]]) 
 
 
 def _largest(known: list[tuple[float, Reading]], field: str) -> object:
-    return max(
-        (v for _, r in known if (v := getattr(r, field)) is not None), default=None
-    )
+    return max((v for _, r in known if (v := getattr(r, field)) is not None), default=None)
 
 
 def _total(known: list[tuple[float, Reading]], field: str) -> int | None:

@@ -6,6 +6,10 @@ the agent over a megabyte of resident memory.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 DRAM_BW = "dram_bw"
 DUTY_BOUND = "duty_bound"
 VENDOR_PCT = "vendor_pct"
@@ -68,6 +72,12 @@ class Reading:
     ``xid`` and ``ecc_*`` count events since the reading before. ``throttle`` is a tuple of names
     or None; ``processes`` a list of dictionaries or None.
     """
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+        def __setattr__(self, name: str, value: Any) -> None: ...
 
     FIELDS = (
         "source",
@@ -147,9 +157,7 @@ class Reading:
         return reading
 
 
-_FIGURES = tuple(
-    name for name in Reading.FIELDS if name not in ("source", "reasons", "window_ms")
-)
+_FIGURES = tuple(name for name in Reading.FIELDS if name not in ("source", "reasons", "window_ms"))
 
 MEANS = (
     # column, field of the reading, digits kept

@@ -24,9 +24,9 @@ class BadCursor(Exception):
 def iso(at: float) -> str:
     """Unix time as ISO 8601 in UTC, milliseconds where there are any."""
     moment = datetime.fromtimestamp(round(at, 3), UTC)
-    return moment.isoformat(
-        timespec="milliseconds" if moment.microsecond else "seconds"
-    ).replace("+00:00", "Z")
+    return moment.isoformat(timespec="milliseconds" if moment.microsecond else "seconds").replace(
+        "+00:00", "Z"
+    )
 
 
 def parse_cursor(text: str | None) -> tuple[str | None, int]:
@@ -34,12 +34,8 @@ def parse_cursor(text: str | None) -> tuple[str | None, int]:
     if not text:
         return None, 0
     epoch, colon, seq = text.partition(":")
-    if not (
-        colon and epoch.isalnum() and seq.isascii() and seq.isdigit() and len(seq) < 19
-    ):
-        raise BadCursor(
-            "after must be a cursor EPOCH:SEQ as given in next, or be left out"
-        )
+    if not (colon and epoch.isalnum() and seq.isascii() and seq.isdigit() and len(seq) < 19):
+        raise BadCursor("after must be a cursor EPOCH:SEQ as given in next, or be left out")
     return epoch, int(seq)
 
 
@@ -63,9 +59,7 @@ def build(
     with spool.read_lock:
         spool.read("BEGIN")
         try:
-            return _assemble(
-                spool, seq, max(1, min(limit, MAX_LIMIT)), new_epoch, health
-            )
+            return _assemble(spool, seq, max(1, min(limit, MAX_LIMIT)), new_epoch, health)
         finally:
             spool.read("COMMIT")
 
@@ -78,17 +72,13 @@ def _assemble(
     health: dict[str, object] | None,
 ) -> bytes:
     now = spool.clock()
-    newest = int(
-        spool.read("SELECT coalesce(max(value), 0) FROM meta WHERE key='seq'")[0][0]
-    )
+    newest = int(spool.read("SELECT coalesce(max(value), 0) FROM meta WHERE key='seq'")[0][0])
     first, last, count = spool.read(
         "SELECT min(seq), max(seq), count(*) FROM"
         " (SELECT seq FROM row WHERE seq > ? ORDER BY seq LIMIT ?)",
         (after, limit),
     )[0]
-    more = count == limit and bool(
-        spool.read("SELECT 1 FROM row WHERE seq > ? LIMIT 1", (last,))
-    )
+    more = count == limit and bool(spool.read("SELECT 1 FROM row WHERE seq > ? LIMIT 1", (last,)))
     until = last if more else max(newest, after)
     span = (after, until)
     gaps = spool.read(
@@ -117,24 +107,18 @@ def _assemble(
         "now": iso(now),
         "node": os.uname().nodename,
         "cards": [_card(card) for card in cards],
-        "gaps": [
-            {"from": iso(a), "to": iso(b), "reason": reason} for a, b, reason in gaps
-        ],
+        "gaps": [{"from": iso(a), "to": iso(b), "reason": reason} for a, b, reason in gaps],
         "health": health or {},
     }
     parts = [json.dumps(head, allow_nan=False, ensure_ascii=False)[:-1], ',"columns":{']
     for number, name in enumerate(("seq", "card", "minute", *COLUMNS)):
-        values = spool.read(
-            f"SELECT {name} FROM row WHERE seq > ? AND seq <= ? ORDER BY seq", span
-        )
+        values = spool.read(f"SELECT {name} FROM row WHERE seq > ? AND seq <= ? ORDER BY seq", span)
         if name == "card":
             text = json.dumps([place[value] for (value,) in values])
         elif COLUMNS.get(name) == "JSON":
             text = f"[{','.join(value or 'null' for (value,) in values)}]"
         else:
-            text = json.dumps(
-                [value for (value,) in values], allow_nan=False, ensure_ascii=False
-            )
+            text = json.dumps([value for (value,) in values], allow_nan=False, ensure_ascii=False)
         parts.append(f'{"," if number else ""}"{name}":{text}')
     parts.append("}}")
     return "".join(parts).encode()

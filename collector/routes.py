@@ -15,9 +15,7 @@ JSON = "application/json"
 
 
 def fault(status: int, code: str, detail: str, **headers: str) -> Response:
-    return Response(
-        status, json.dumps({"code": code, "detail": detail}).encode(), JSON, **headers
-    )
+    return Response(status, json.dumps({"code": code, "detail": detail}).encode(), JSON, **headers)
 
 
 class Routes:
@@ -42,9 +40,7 @@ class Routes:
             ready, why = self._agent.ready()
             return Response(200 if ready else 503, why.encode() + b"\n", "text/plain")
         if request.path not in ("/v1/samples", "/metrics"):
-            return fault(
-                404, "not_found", "served are /v1/samples, /metrics, /livez, /readyz"
-            )
+            return fault(404, "not_found", "served are /v1/samples, /metrics, /livez, /readyz")
         if not self._limiter.allow(request.peer):
             return fault(429, "too_many_requests", "slow down", **{"Retry-After": "1"})
         open_metrics = self._agent.settings.open_metrics and request.path == "/metrics"
@@ -85,8 +81,7 @@ class Routes:
 def packed(request: Request, body: bytes, content_type: str) -> Response:
     """The answer, compressed where the client asked for it."""
     wanted = [
-        part.strip().lower()
-        for part in request.headers.get("accept-encoding", "").split(",")
+        part.strip().lower() for part in request.headers.get("accept-encoding", "").split(",")
     ]
     if len(body) > 500 and any(
         part.split(";")[0] == "gzip" and not part.replace(" ", "").endswith(";q=0")

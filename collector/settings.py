@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class SettingsError(Exception):
     """An option is wrong; the text names it and says what would be right."""
@@ -135,8 +139,12 @@ class Settings:
     def __init__(self, values: dict[str, object]) -> None:
         self.__dict__.update({name: default for name, _, default, _ in OPTIONS})
         self.__dict__.update(values)
-        if self.data_dir is None:
-            self.data_dir = default_data_dir()
+        if self.__dict__["data_dir"] is None:
+            self.__dict__["data_dir"] = default_data_dir()
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 def default_data_dir() -> str:
@@ -185,9 +193,7 @@ def load(flags: dict[str, object], config: str | None, environ=os.environ) -> Se
         for name, value in _toml(config).items():
             key = name.replace("-", "_")
             if key not in kinds:
-                raise SettingsError(
-                    f"{config}: unknown key {name!r}; see --help for the options"
-                )
+                raise SettingsError(f"{config}: unknown key {name!r}; see --help for the options")
             values[key] = convert(key, kinds[key], value, f"{config}: {name}")
     for name, kind in kinds.items():
         variable = f"COLLECTOR_{name.upper()}"
@@ -195,9 +201,7 @@ def load(flags: dict[str, object], config: str | None, environ=os.environ) -> Se
             values[name] = convert(name, kind, environ[variable], variable)
     for name, value in flags.items():
         if name in kinds and value is not None:
-            values[name] = convert(
-                name, kinds[name], value, f"--{name.replace('_', '-')}"
-            )
+            values[name] = convert(name, kinds[name], value, f"--{name.replace('_', '-')}")
     return Settings(values)
 
 
@@ -223,9 +227,7 @@ def secret(text: str | None, path: str | None, option: str) -> str | None:
         with open(path, encoding="utf-8") as file:
             found = file.read().strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(
-            f"--{option} {path}: {getattr(error, 'strerror', error)}"
-        ) from None
+        raise SettingsError(f"--{option} {path}: {getattr(error, 'strerror', error)}") from None
     if not found:
         raise SettingsError(f"--{option} {path}: the file is empty")
     return found

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import sqlite3
 import threading
 import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 from collector.fold import fold
 from collector.model import COLUMNS, OK, Card, Reading
@@ -95,7 +98,7 @@ class Spool:
                 return agent
         except (FileNotFoundError, UnicodeDecodeError):
             pass
-        agent = secrets.token_hex(8)
+        agent = os.urandom(8).hex()
         with open(path + ".new", "w", encoding="ascii") as file:
             file.write(agent + "\n")
             file.flush()
@@ -114,9 +117,7 @@ class Spool:
             self.set_aside()
 
     def _open(self) -> None:
-        self._db = sqlite3.connect(
-            self.path, isolation_level=None, check_same_thread=False
-        )
+        self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         db = self._db
         db.execute("PRAGMA auto_vacuum=INCREMENTAL")
         db.execute("PRAGMA journal_mode=WAL")
@@ -130,15 +131,11 @@ class Spool:
         have = {name for _, name, *_ in db.execute("PRAGMA table_info(row)")}
         for name, kind in COLUMNS.items():
             if name not in have:
-                db.execute(
-                    f"ALTER TABLE row ADD COLUMN {name} {kind.replace('JSON', 'TEXT')}"
-                )
+                db.execute(f"ALTER TABLE row ADD COLUMN {name} {kind.replace('JSON', 'TEXT')}")
         db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
         db.execute(f"PRAGMA synchronous={self._tick_sync}")
         fields = ",".join(Reading.FIELDS)
-        self.epoch = self._meta("epoch")
-        if self.epoch is None:
-            self.new_epoch()
+        self.epoch = self._meta("epoch") or self.new_epoch()
         if self._meta("fields") not in (None, fields):
             self.fold_until(None)
         self.set_meta("fields", fields)
@@ -157,23 +154,16 @@ class Spool:
             for name in ("_db", "_reader"):
                 if (db := getattr(self, name, None)) is not None:
                     db.close()
-            since = (
-                os.path.getmtime(self.path)
-                if os.path.exists(self.path)
-                else self.clock()
-            )
+            since = os.path.getmtime(self.path) if os.path.exists(self.path) else self.clock()
             stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(self.clock()))
-            aside = os.path.join(
-                self.folder, f"spool-corrupt-{stamp}-{secrets.token_hex(2)}"
-            )
+            aside = os.path.join(self.folder, f"spool-corrupt-{stamp}-{os.urandom(2).hex()}")
             for suffix in ("", "-wal", "-shm"):
                 if os.path.exists(self.path + suffix):
                     os.replace(self.path + suffix, aside + suffix)
             kept = sorted(
                 name
                 for name in os.listdir(self.folder)
-                if name.startswith("spool-corrupt-")
-                and not name.endswith(("-wal", "-shm"))
+                if name.startswith("spool-corrupt-") and not name.endswith(("-wal", "-shm"))
             )
             for name in kept[:-KEEP_SET_ASIDE]:
                 for suffix in ("", "-wal", "-shm"):
@@ -183,11 +173,12 @@ class Spool:
             self.add_gap(since, self.clock(), "store_corrupt")
             return aside
 
-    def new_epoch(self) -> None:
+    def new_epoch(self) -> str:
         """Begin an epoch; the rows kept stay readable under it."""
         with self._write_lock:
-            self.epoch = f"{int(self.clock()):x}{secrets.token_hex(3)}"
+            self.epoch = f"{int(self.clock()):x}{os.urandom(3).hex()}"
             self.set_meta("epoch", self.epoch)
+            return self.epoch
 
     def close(self) -> None:
         with self._write_lock, self.read_lock:
@@ -199,9 +190,7 @@ class Spool:
 
     def _meta(self, key: str) -> str | None:
         with self._write_lock:
-            found = self._db.execute(
-                "SELECT value FROM meta WHERE key=?", (key,)
-            ).fetchone()
+            found = self._db.execute("SELECT value FROM meta WHERE key=?", (key,)).fetchone()
         return found[0] if found else None
 
     def meta(self, key: str) -> str | None:
@@ -237,9 +226,7 @@ class Spool:
             " simulated=excluded.simulated, labels=excluded.labels",
             (*card.key, *facts, OK, self.clock()),
         )
-        found = self._db.execute(
-            "SELECT id FROM card WHERE vendor=? AND uuid=?", card.key
-        )
+        found = self._db.execute("SELECT id FROM card WHERE vendor=? AND uuid=?", card.key)
         self._cards[card.key] = (found.fetchone()[0], facts)
         return self._cards[card.key][0]
 
@@ -252,10 +239,15 @@ class Spool:
             )
             return changed.rowcount > 0
 
+    def known_cards(self) -> list[tuple[str, str]]:
+        """Identities of all cards ever seen, but those of recordings."""
+        with self._write_lock:
+            return self._db.execute("SELECT vendor, uuid FROM card WHERE simulated=0").fetchall()
+
     def store(
         self,
-        ticks: list[tuple[float, list[tuple[Card, Reading]]]] = (),
-        rows: list[tuple[Card, int, dict[str, object]]] = (),
+        ticks: Sequence[tuple[float, list[tuple[Card, Reading]]]] = (),
+        rows: Sequence[tuple[Card, int, dict[str, object]]] = (),
         meta: dict[str, str] | None = None,
     ) -> None:
         """Store readings ``[(unix time, [(card, reading)])]``, rows that are folded already
@@ -265,9 +257,7 @@ class Spool:
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 for at, batch in ticks:
-                    packed = [
-                        [self.card_id(card), reading.pack()] for card, reading in batch
-                    ]
+                    packed = [[self.card_id(card), reading.pack()] for card, reading in batch]
                     self._db.execute(
                         "INSERT INTO tick (at, minute, body) VALUES (?,?,?)",
                         (
@@ -308,9 +298,7 @@ class Spool:
 
     def _fold_minute(self, minute: int) -> int:
         with self._write_lock:
-            fields = tuple(
-                (self._meta("fields") or ",".join(Reading.FIELDS)).split(",")
-            )
+            fields = tuple((self._meta("fields") or ",".join(Reading.FIELDS)).split(","))
             self._db.execute(f"PRAGMA synchronous={self._fold_sync}")
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -321,9 +309,7 @@ class Spool:
                 )
                 for at, body in found:
                     for card, values in json.loads(body):
-                        readings.setdefault(card, []).append(
-                            (at, Reading.unpack(values, fields))
-                        )
+                        readings.setdefault(card, []).append((at, Reading.unpack(values, fields)))
                 for card in sorted(readings):
                     self._insert_row(card, minute, fold(readings[card]))
                 self._db.execute("DELETE FROM tick WHERE minute=?", (minute,))
@@ -432,9 +418,7 @@ class Spool:
 
 
 def _is_corrupt(error: sqlite3.Error) -> bool:
-    return getattr(error, "sqlite_errorname", "").startswith(
-        ("SQLITE_CORRUPT", "SQLITE_NOTADB")
-    )
+    return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
 
 
 def is_corrupt(error: sqlite3.Error) -> bool:

@@ -6,6 +6,7 @@ resident); the agent needs none of them to answer four addresses.
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 import time
@@ -30,9 +31,7 @@ REASONS = {
 class Request:
     __slots__ = ("headers", "method", "path", "peer", "query")
 
-    def __init__(
-        self, method: str, path: str, query: dict, headers: dict, peer: str
-    ) -> None:
+    def __init__(self, method: str, path: str, query: dict, headers: dict, peer: str) -> None:
         self.method = method
         self.path = path
         self.query = query
@@ -68,9 +67,7 @@ def parse_bind(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     host = host.strip("[]")
     if not (colon and host and port.isascii() and port.isdigit() and int(port) < 65536):
-        raise ValueError(
-            f"{text!r}: write HOST:PORT, for example 127.0.0.1:9465 or [::]:9465"
-        )
+        raise ValueError(f"{text!r}: write HOST:PORT, for example 127.0.0.1:9465 or [::]:9465")
     return host, int(port)
 
 
@@ -98,10 +95,8 @@ class Server:
 
     def close(self) -> None:
         self._closing = True
-        try:
+        with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
         self._socket.close()
 
     def _accept(self) -> None:
@@ -109,9 +104,7 @@ class Server:
             self._slots.acquire()
             try:
                 connection, peer = self._socket.accept()
-                threading.Thread(
-                    target=self._serve, args=(connection, peer), daemon=True
-                ).start()
+                threading.Thread(target=self._serve, args=(connection, peer), daemon=True).start()
             except (OSError, RuntimeError) as error:
                 self._slots.release()
                 if not self._closing:
@@ -145,7 +138,7 @@ class Server:
             )
         except OSError:
             raise
-        except Exception as error:  # noqa: BLE001 - one request must not take the agent down
+        except Exception as error:
             log(f"http: {type(error).__name__}: {error}")
             response = Response(500, b'{"code":"internal_error"}')
         head = [f"HTTP/1.1 {response.status} {REASONS.get(response.status, '')}"]
@@ -162,10 +155,8 @@ class Server:
             # let the peer read the answer before a reset for bytes that we did not read
             connection.shutdown(socket.SHUT_WR)
             connection.settimeout(0.2)
-            try:
+            with contextlib.suppress(OSError):
                 connection.recv(4096)
-            except OSError:
-                pass
 
     def _read(self, connection: socket.socket, peer: str) -> Request:
         deadline = time.monotonic() + self._timeout
@@ -184,11 +175,7 @@ class Server:
         connection.settimeout(self._timeout)
         lines = data.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
         words = lines[0].split(" ")
-        if (
-            len(words) != 3
-            or not words[2].startswith("HTTP/1.")
-            or not words[1].startswith("/")
-        ):
+        if len(words) != 3 or not words[2].startswith("HTTP/1.") or not words[1].startswith("/"):
             raise BadRequest(400, "the request line cannot be read")
         if words[0] not in ("GET", "HEAD"):
             raise BadRequest(405, "only GET and HEAD are served")

@@ -33,7 +33,7 @@ NO_VALUE = {
     "reset required": "reset_required",
     "nan": "nan",
 }
-UNITS = {
+UNITS: dict[str, dict[str, float]] = {
     "share": {"%": 0.01, "percent": 0.01},
     "bytes": {
         "b": 1,
@@ -61,14 +61,10 @@ UNITS = {
     "count": {},
 }
 CEILING = {"share": 1.0, "bytes": 2**53, "watts": 1e5, "mhz": 1e5, "celsius": 1e3}
-_NUMBER = re.compile(
-    r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*)", re.ASCII | re.DOTALL
-)
+_NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*)", re.ASCII | re.DOTALL)
 
 
-def quantity(
-    text: str | None, kind: str, scale: float = 1.0
-) -> tuple[float | None, str | None]:
+def quantity(text: str | None, kind: str, scale: float = 1.0) -> tuple[float | None, str | None]:
     """``(figure, None)`` or ``(None, reason code)``.
 
     ``scale`` turns a figure without a unit into the base unit; a unit in the cell wins over it.
@@ -96,7 +92,7 @@ def quantity(
 
 
 def in_range(value: float | None, kind: str) -> tuple[float | None, str | None]:
-    """Check a figure in base units: finite, not negative (but for degrees), not past its ceiling."""
+    """Check a figure in base units: finite, not negative (degrees may be), not past its ceiling."""
     if value is None:
         return None, "not_available"
     if math.isnan(value):

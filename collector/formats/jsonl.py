@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from collector.formats import FormatError
 from collector.formats.times import instant, zone
@@ -49,16 +50,12 @@ def read_jsonl(
         except FormatError as error:
             raise FormatError(f"line {number}: {error}") from None
         except (ValueError, TypeError) as error:
-            raise FormatError(
-                f"line {number}: not a JSON object of a reading ({error})"
-            ) from None
+            raise FormatError(f"line {number}: not a JSON object of a reading ({error})") from None
 
 
 def _card(entry: object, cards: dict[str, Card], simulated: bool) -> Card:
     facts = {"uuid": entry} if isinstance(entry, str) else entry
-    if not (
-        isinstance(facts, dict) and isinstance(facts.get("uuid"), str) and facts["uuid"]
-    ):
+    if not (isinstance(facts, dict) and isinstance(facts.get("uuid"), str) and facts["uuid"]):
         raise FormatError("card must be a uuid or an object with a uuid")
     key = json.dumps(facts, sort_keys=True)
     if key not in cards:
@@ -74,7 +71,7 @@ def _card(entry: object, cards: dict[str, Card], simulated: bool) -> Card:
     return cards[key]
 
 
-def _reading(entry: dict[str, object]) -> Reading:
+def _reading(entry: dict[str, Any]) -> Reading:
     reading = Reading(str(entry.get("source", UNKNOWN)))
     for name in Reading.FIELDS:
         value = entry.get(name)
@@ -96,7 +93,7 @@ def _reading(entry: dict[str, object]) -> Reading:
     return reading
 
 
-def _row(entry: dict[str, object]) -> dict[str, object]:
+def _row(entry: dict[str, Any]) -> dict[str, object]:
     row = {name: entry.get(name) for name in COLUMNS}
     row["source"] = entry.get("source", UNKNOWN)
     row["fidelity"] = FIDELITY[str(row["source"])]

@@ -43,10 +43,9 @@ def parse_columns(text: str | None) -> dict[str, str | int]:
         if not part.strip():
             continue
         left, equals, right = (piece.strip() for piece in part.partition("="))
-        if left.isascii() and left.isdigit():
-            name, place = right, int(left)
-        else:
-            name, place = left, right
+        numbered = left.isascii() and left.isdigit()
+        name = right if numbered else left
+        place = int(left) if numbered else right
         if not (equals and right) or name not in NAMES:
             raise FormatError(
                 f"--columns {part.strip()!r}: write NAME=HEADER or NUMBER=NAME,"
@@ -98,9 +97,7 @@ def read_series(
             if not name:
                 raise FormatError("the card is empty: fill it in or give --card")
             if name not in cards:
-                cards[name] = _card(
-                    name, node, _cell(cells, places.get("model")), simulated
-                )
+                cards[name] = _card(name, node, _cell(cells, places.get("model")), simulated)
             yield at, cards[name], _reading(cells, places, factor, source)
     except (FormatError, csv.Error) as error:
         raise type(error)(f"line {reader.line_num or line}: {error}") from None
@@ -109,7 +106,7 @@ def read_series(
 def _places(reader, mapping: dict[str, str | int]) -> dict[str, int]:
     """Column number of each of our names; reads the header unless numbers are mapped."""
     if mapping and isinstance(next(iter(mapping.values())), int):
-        places = dict(mapping)
+        places = {name: int(place) for name, place in mapping.items()}
     else:
         try:
             header = [cell.strip().lstrip("\ufeff") for cell in next(reader)]
@@ -130,9 +127,7 @@ def _places(reader, mapping: dict[str, str | int]) -> dict[str, int]:
     if "timestamp" not in places:
         raise FormatError("no timestamp column: map it with --columns timestamp=HEADER")
     if not any(name in FIGURES for name in places):
-        raise FormatError(
-            f"no figure column: the file needs one of {', '.join(FIGURES)}"
-        )
+        raise FormatError(f"no figure column: the file needs one of {', '.join(FIGURES)}")
     return places
 
 
@@ -151,9 +146,7 @@ def _card(name: str, node: str | None, model: str, simulated: bool) -> Card:
     )
 
 
-def _reading(
-    cells: list[str], places: dict[str, int], factor: float, source: str
-) -> Reading:
+def _reading(cells: list[str], places: dict[str, int], factor: float, source: str) -> Reading:
     reading = Reading(source)
     for name, (field, kind) in FIGURES.items():
         if name in places:
@@ -162,9 +155,7 @@ def _reading(
             )
             setattr(reading, field, value)
             if reason:
-                reading.because(
-                    reason if name == "bandwidth_share" else f"{field}:{reason}"
-                )
+                reading.because(reason if name == "bandwidth_share" else f"{field}:{reason}")
     if reading.bandwidth is None and source.startswith("nvml_duty"):
         reading.bandwidth = reading.memory_duty
     elif source.startswith("nvml_duty"):

@@ -45,30 +45,14 @@ def instant(text: str, local: tzinfo | None = None) -> float:
     try:
         if match := _ISO.fullmatch(text):
             year, month, day, hour, minute, second, fraction, offset = match.groups()
-            naive = datetime(
-                int(year),
-                int(month),
-                int(day),
-                int(hour or 0),
-                int(minute or 0),
-                int(second or 0),
-            )
-            part = float(f"0.{fraction}") if fraction else 0.0
-            return _aware(naive, offset, local, text).timestamp() + part
+            parts = (year, month, day, hour or 0, minute or 0, second or 0)
+            whole = _moment(parts, _offset(offset) or local, text)
+            return whole + (float(f"0.{fraction}") if fraction else 0.0)
         if match := _CTIME.fullmatch(text):
             name, day, hour, minute, second, year = match.groups()
-            naive = datetime(
-                int(year),
-                _MONTHS.index(name) + 1,
-                int(day),
-                int(hour),
-                int(minute),
-                int(second),
-            )
-            return _aware(naive, None, local, text).timestamp()
-        number = (
-            float(text) if re.fullmatch(r"\d{9,16}(?:\.\d+)?", text, re.ASCII) else None
-        )
+            parts = (year, _MONTHS.index(name) + 1, day, hour, minute, second)
+            return _moment(parts, local, text)
+        number = float(text) if re.fullmatch(r"\d{9,16}(?:\.\d+)?", text, re.ASCII) else None
     except (ValueError, OverflowError, OSError):
         number = None
     if number is None:
@@ -78,16 +62,17 @@ def instant(text: str, local: tzinfo | None = None) -> float:
     return number / 1e6 if number > 1e14 else number / 1e3 if number > 1e11 else number
 
 
-def _aware(
-    naive: datetime, offset: str | None, local: tzinfo | None, text: str
-) -> datetime:
-    if offset:
-        if offset.upper() in ("Z", "UTC"):
-            return naive.replace(tzinfo=UTC)
-        sign = offset if ":" in offset else f"{offset[:3]}:{offset[3:]}"
-        return datetime.fromisoformat(f"{naive.isoformat()}{sign}")
+def _offset(text: str | None) -> tzinfo | None:
+    if not text:
+        return None
+    if text.upper() in ("Z", "UTC"):
+        return UTC
+    sign = text if ":" in text else f"{text[:3]}:{text[3:]}"
+    return datetime.fromisoformat(f"2000-01-01T00:00:00{sign}").tzinfo
+
+
+def _moment(parts: tuple, local: tzinfo | None, text: str) -> float:
     if local is None:
-        raise NoZone(
-            f"time {text!r} has no zone: give --timezone, for example Asia/Shanghai"
-        )
-    return naive.replace(tzinfo=local)
+        raise NoZone(f"time {text!r} has no zone: give --timezone, for example Asia/Shanghai")
+    year, month, day, hour, minute, second = (int(part) for part in parts)
+    return datetime(year, month, day, hour, minute, second, tzinfo=local).timestamp()

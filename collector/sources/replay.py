@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from typing import Any
 
 from collector.formats import FormatError
 from collector.model import Card, Reading
@@ -48,9 +49,7 @@ class Replay:
             if card.simulated:
                 card.labels["simulated"] = "true"
 
-    def play(
-        self, spool, stop: threading.Event, on_tick=lambda at, batch: None
-    ) -> None:
+    def play(self, spool, stop: threading.Event, on_tick=lambda at, batch: None) -> None:
         """Store everything, waiting between readings as asked; returns at the end or on stop."""
         first, last = self._events[0][0], self._events[-1][0]
         stamps = sorted({at for at, _, _ in self._events})
@@ -64,9 +63,7 @@ class Replay:
             for at, batch in self._moments(offset):
                 if at <= seen:
                     continue
-                if pending and (
-                    self._waits(at, first, started) or len(pending) >= BATCH
-                ):
+                if pending and (self._waits(at, first, started) or len(pending) >= BATCH):
                     self._store(spool, pending, on_tick)
                     pending = []
                 if not self._wait(at, first, started, stop):
@@ -93,14 +90,16 @@ class Replay:
         return any(isinstance(item, dict) for _, _, item in self._events)
 
     def _moments(self, offset: float):
-        at, batch = None, []
+        at: float | None = None
+        batch: list[tuple[Card, Reading | dict]] = []
         for stamp, card, item in self._events:
             if at is not None and stamp != at:
                 yield at + offset, batch
                 batch = []
             at = stamp
             batch.append((card, item))
-        yield at + offset, batch
+        if at is not None:
+            yield at + offset, batch
 
     def _delay(self, at: float, first: float, started: float) -> float:
         if self._shift:
@@ -112,9 +111,7 @@ class Replay:
     def _waits(self, at: float, first: float, started: float) -> bool:
         return self._delay(at, first, started) > 0
 
-    def _wait(
-        self, at: float, first: float, started: float, stop: threading.Event
-    ) -> bool:
+    def _wait(self, at: float, first: float, started: float, stop: threading.Event) -> bool:
         while not stop.is_set():
             delay = self._delay(at, first, started)
             if delay <= 0:
@@ -127,15 +124,11 @@ class Replay:
             return
         ticks, rows = [], []
         for at, batch in moments:
-            readings = [
-                (card, item) for card, item in batch if isinstance(item, Reading)
-            ]
+            readings = [(card, item) for card, item in batch if isinstance(item, Reading)]
             if readings:
                 ticks.append((at, readings))
             rows += [
-                (card, int(at // 60) * 60, item)
-                for card, item in batch
-                if isinstance(item, dict)
+                (card, int(at // 60) * 60, item) for card, item in batch if isinstance(item, dict)
             ]
         last = moments[-1][0]
         spool.store(ticks, rows, {self._key: repr(last)})
@@ -144,9 +137,7 @@ class Replay:
         spool.fold_until(last // 60 * 60)
 
 
-def load_events(
-    path: str, options: dict[str, object]
-) -> list[tuple[float, Card, Reading | dict]]:
+def load_events(path: str, options: dict[str, Any]) -> list[tuple[float, Card, Reading | dict]]:
     """Read a recording: CSV series, or our JSON lines by the ending ``.jsonl``."""
     from collector.formats.jsonl import read_jsonl
     from collector.formats.series import read_series
