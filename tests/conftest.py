@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.db import connection
-from django.test import Client, TransactionTestCase
+from django.test import Client, TransactionTestCase, override_settings
 from rest_framework.test import APIClient
 
 from tests import make
@@ -27,8 +28,6 @@ def shared_dir() -> Path:
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings() -> None:
     """Workers of one run share a server and get a database each."""
-    from django.conf import settings
-
     worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
     settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = f"test_{worker}_{os.getpid()}"
 
@@ -90,3 +89,12 @@ def api_of() -> object:
         return client
 
     return sign_in
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _static_files_as_they_lie() -> Iterator[None]:
+    """Pages render without collectstatic."""
+    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    with override_settings(STORAGES={**settings.STORAGES, "staticfiles": plain}):
+        settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+        yield

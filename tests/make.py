@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 
+from django.conf import settings
+from django.utils import timezone
+
+from governance.accounts.domain import tokens
+from governance.accounts.domain.roles import GLOBAL_ROLES, every_ability
 from governance.accounts.models import (
     CostCentre,
     Grant,
     Membership,
     Organisation,
     Project,
+    ServiceToken,
     Team,
     User,
 )
@@ -83,3 +89,26 @@ def house() -> House:
         admin=user("Ada", across="admin"),
         outsider=user("Oscar", team=other),
     )
+
+
+def service_token(owner: User, *scopes: str) -> str:
+    """A service token of the person with the scopes, or with every ability there is."""
+    secret = tokens.new_secret()
+    now = timezone.now()
+    ServiceToken.objects.create(
+        owner=owner,
+        name=f"token {next(_count)}",
+        digest=tokens.digest(secret, settings.SECRET_KEY),
+        scopes=list(scopes) or sorted(every_ability()),
+        created_at=now,
+        expires_at=now + timedelta(days=1),
+    )
+    return secret
+
+
+def user_with_every_role() -> User:
+    """Somebody who may everything."""
+    person = user("Omni")
+    for role in GLOBAL_ROLES:
+        Grant.objects.create(user=person, role=role, starts_on=_START)
+    return person

@@ -27,6 +27,7 @@ class Entry:
 
 
 SCHEDULE: dict[str, Entry] = {}
+QUEUE_OF: dict[str, str] = {}
 
 
 def task(
@@ -35,7 +36,17 @@ def task(
     """Declare a task on a queue with its limits in seconds."""
     if queue not in QUEUES:
         raise ValueError(f"unknown queue {queue}")
-    return shared_task(queue=queue, soft_time_limit=soft_limit, time_limit=hard_limit)
+
+    def declare(function: Callable[..., Any]) -> Task:
+        QUEUE_OF[f"{function.__module__}.{function.__name__}"] = queue
+        return shared_task(soft_time_limit=soft_limit, time_limit=hard_limit)(function)
+
+    return declare
+
+
+def route(name: str, *_: object, **__: object) -> dict[str, str]:
+    """Celery's router: the queue that the task declared."""
+    return {"queue": QUEUE_OF.get(name, "default")}
 
 
 def every(*, seconds: float = 0, at: crontab | None = None) -> Callable[[Task], Task]:
