@@ -8,6 +8,7 @@ import dataclasses
 import math
 import types
 import typing
+from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
@@ -20,7 +21,7 @@ def to_json(thing: Any) -> Any:
     """A record (or list, dict, number ...) as JSON values. Raises ValueError for NaN/infinity."""
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
         return {f.name: to_json(getattr(thing, f.name)) for f in dataclasses.fields(thing)}
-    if isinstance(thing, dict):
+    if isinstance(thing, Mapping):
         return {str(key): to_json(value) for key, value in thing.items()}
     if isinstance(thing, (list, tuple)):
         return [to_json(value) for value in thing]
@@ -54,7 +55,7 @@ def _read(kind: Any, data: Any, where: str) -> Any:
         return _read(next(a for a in args if a is not type(None)), data, where)
     if origin is tuple:
         return tuple(_read(args[0], item, f"{where}[{i}]") for i, item in enumerate(data))
-    if origin is dict:
+    if origin in (dict, Mapping):
         return {key: _read(args[1], value, f"{where}.{key}") for key, value in data.items()}
     if dataclasses.is_dataclass(kind):
         return _record(typing.cast(type, kind), data, where)

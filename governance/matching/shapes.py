@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from governance.kernel.reasons import Reason
+
 
 ENGINE_VERSION = "1"
 
@@ -156,15 +158,6 @@ class Egress:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One translatable sentence: English msgid with %(name)s and its values."""
-
-    code: str
-    text: str
-    params: dict[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Package:
     """One offer x count x plan, judged."""
 
@@ -201,8 +194,8 @@ class Package:
     within_budget: bool
     rank: int = 0
     pareto: bool = False
-    reason: Line = field(default_factory=lambda: Line("", ""))
-    notes: tuple[Line, ...] = ()
+    reason: Reason = field(default_factory=lambda: Reason("", ""))
+    notes: tuple[Reason, ...] = ()
     idle_id: str | None = None
     egress: Egress | None = None
     ttft_ms: float | None = None
@@ -217,7 +210,7 @@ class Rejected:
     vendor: str
     region: str
     card: str
-    reason: Line
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,4 +221,4 @@ class MatchResult:
     rejected: tuple[Rejected, ...]
     request: RequestSpec
     engine: str = ENGINE_VERSION
-    notes: tuple[Line, ...] = ()
+    notes: tuple[Reason, ...] = ()
