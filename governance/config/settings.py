@@ -13,6 +13,7 @@ DATA_DIR = ENV.data_dir
 SECRET_KEY = ENV.secret_key
 DEBUG = ENV.debug
 DEMO = ENV.demo
+PORT = ENV.port
 PUBLIC_URL = ENV.public_url
 HTTPS = PUBLIC_URL.startswith("https://")
 ALLOWED_HOSTS = list(ENV.allowed_hosts)

@@ -51,3 +51,16 @@ def single(name: str) -> Iterator[bool]:
         finally:
             if mine:
                 cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", [name])
+
+
+@contextmanager
+def turn(name: str) -> Iterator[None]:
+    """One holder of the name at a time; the others wait as long as it takes."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = 0")
+        cursor.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [name])
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", [name])
+            cursor.execute("RESET lock_timeout")

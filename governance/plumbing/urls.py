@@ -1,4 +1,9 @@
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from governance.plumbing import views
+
+urlpatterns = [
+    path("livez", views.livez, name="livez"),
+    path("readyz", views.readyz, name="readyz"),
+]
 api_urlpatterns: list[URLPattern] = []

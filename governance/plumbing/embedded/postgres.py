@@ -4,7 +4,6 @@ import os
 import secrets
 import shutil
 import signal
-from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
@@ -68,17 +67,6 @@ class Postgres(Server):
         """As libpq wants it."""
         host, password = quote(str(self.socket_folder), safe=""), self.settings["PASSWORD"]
         return f"postgresql://{NAME}:{password}@{host}/{NAME}"
-
-    @property
-    def tools(self) -> Path:
-        """The folder with pg_dump, pg_restore and psql."""
-        return install_folder() / "bin"
-
-    @property
-    def environment(self) -> Mapping[str, str]:
-        """What PostgreSQL's own tools need to connect."""
-        keys = {"PGHOST": "HOST", "PGUSER": "USER", "PGPASSWORD": "PASSWORD", "PGDATABASE": "NAME"}
-        return {**os.environ, **{key: self.settings[name] for key, name in keys.items()}}
 
     def present(self) -> bool:
         return self._postmaster() is not None

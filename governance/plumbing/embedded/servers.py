@@ -11,8 +11,10 @@ from governance.plumbing.embedded.valkey import Valkey
 
 
 @contextlib.contextmanager
-def ensure_servers(data_dir: str | Path, *, broker: bool = True) -> Iterator[dict[str, str]]:
-    """PostgreSQL (and Valkey, unless `broker` is False) run inside this block, which gets the
+def ensure_servers(
+    data_dir: str | Path, *, database: bool = True, broker: bool = True
+) -> Iterator[dict[str, str]]:
+    """PostgreSQL (`database`) and Valkey (`broker`) run inside this block, which gets the
     environment variables that lead to them.
 
     Those already running are used. On leaving, whoever is the last user of `data_dir` stops
@@ -21,7 +23,9 @@ def ensure_servers(data_dir: str | Path, *, broker: bool = True) -> Iterator[dic
     """
     folder = private_folder(Path(data_dir).absolute())
     door = folder / "servers.lock"
-    wanted: dict[str, Server] = {"DATABASE_URL": Postgres(folder)}
+    wanted: dict[str, Server] = {}
+    if database:
+        wanted["DATABASE_URL"] = Postgres(folder)
     if broker:
         wanted["CELERY_BROKER_URL"] = Valkey(folder)
     with (folder / "servers.users").open("w") as users:
