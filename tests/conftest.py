@@ -14,6 +14,10 @@ from rest_framework.test import APIClient
 
 from tests import make
 
+# Pages are rendered without collecting static files first.
+settings.STORAGES["staticfiles"] = {
+    "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+}
 _SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 

@@ -3,6 +3,7 @@
 import os
 
 from celery import Celery
+from celery.signals import import_modules
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "governance.config.settings")
 
@@ -12,11 +13,11 @@ app.autodiscover_tasks()
 app.autodiscover_tasks(related_name="handlers")
 
 
-@app.on_after_finalize.connect
+@import_modules.connect(sender=app)
 def _schedule(sender: Celery, **_: object) -> None:
+    """Once all tasks are imported (the connections above come first), they make up the schedule."""
     from governance.plumbing.tasks import SCHEDULE
 
-    sender.loader.import_default_modules()
     sender.conf.beat_schedule = {
         name: {"task": name, "schedule": entry.schedule, "options": {"expires": entry.expires}}
         for name, entry in SCHEDULE.items()

@@ -241,9 +241,9 @@ LOGGING = {
     "formatters": {
         "line": {
             "()": "structlog.stdlib.ProcessorFormatter",
-            "processor": "governance.config.logs.json_line"
+            "processor": "ext://governance.config.logs.json_line"
             if ENV.log_json
-            else "governance.config.logs.plain_line",
+            else "ext://governance.config.logs.plain_line",
         }
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},

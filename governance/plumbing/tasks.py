@@ -87,7 +87,7 @@ def enqueue(function: Task, **arguments: Any) -> None:
     transaction.on_commit(lambda: function.apply_async(kwargs=arguments))
 
 
-@every(seconds=10)
+@every(seconds=5)
 @task()
 @job("heartbeat")
 def heartbeat() -> None:

@@ -61,6 +61,7 @@ class Command(BaseCommand):
             [
                 *(python, "-m", "gunicorn", "governance.config.wsgi", "--preload"),
                 *("--bind", f"127.0.0.1:{settings.PORT}", "--workers", "2", "--threads", "4"),
+                "--no-control-socket",
                 *("--worker-tmp-dir", str(settings.DATA_DIR), "--graceful-timeout", "5"),
             ],
         )
