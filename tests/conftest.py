@@ -7,17 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 from django.db import connection
 from django.test import Client, TransactionTestCase, override_settings
 from rest_framework.test import APIClient
 
 from tests import make
 
-# Pages are rendered without collecting static files first.
-settings.STORAGES["staticfiles"] = {
-    "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
-}
 _SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
@@ -32,6 +27,8 @@ def shared_dir() -> Path:
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings() -> None:
     """Workers of one run share a server and get a database each."""
+    from django.conf import settings
+
     worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
     settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = f"test_{worker}_{os.getpid()}"
 

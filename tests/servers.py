@@ -20,7 +20,6 @@ if "PYTEST_XDIST_WORKER" not in os.environ and not os.environ.get("DATABASE_URL"
     _server = Postgres(_folder / "postgres", durable=False, tied=True)
     os.environ["DATABASE_URL"] = _server.start()
     os.environ.setdefault("DATA_DIR", str(_folder))
-    Path(os.environ["DATA_DIR"], "static").mkdir(parents=True, exist_ok=True)
 
     @atexit.register
     def _stop() -> None:

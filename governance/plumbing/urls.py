@@ -1,9 +1,4 @@
-from django.urls import URLPattern, path
+from django.urls import URLPattern
 
-from governance.plumbing import views
-
-urlpatterns = [
-    path("livez", views.livez, name="livez"),
-    path("readyz", views.readyz, name="readyz"),
-]
+urlpatterns: list[URLPattern] = []
 api_urlpatterns: list[URLPattern] = []
