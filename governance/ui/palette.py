@@ -7,7 +7,8 @@ Teams and projects are solid lines, plans differ by dash, card models by symbol,
 from dataclasses import dataclass
 from zlib import crc32
 
-HUES = ("blue", "green", "vermilion", "purple", "sky", "orange")
+HUES = ("blue", "green", "vermilion", "purple", "orange", "sky")
+FIRST_HUES = HUES[:4]
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 
@@ -74,15 +75,16 @@ KNOWN: dict[str, dict[str, Ink]] = {
 
 def ink(kind: str, key: object) -> Ink:
     """The ink of a named thing; things without a fixed one get theirs from their name, so that
-    it stays the same from page to page and day to day."""
+    it stays the same from page to page and day to day. Orange and sky, near to the marks and to
+    blue, are left for charts that need them."""
     name = str(key)
     fixed = KNOWN.get(kind, {}).get(name)
     if fixed is not None:
         return fixed
     n = crc32(f"{kind}:{name}".encode())
     if kind == "card_model":
-        return Ink(HUES[n % len(HUES)], symbol=SYMBOLS[n // len(HUES) % len(SYMBOLS)])
-    return Ink(HUES[n % len(HUES)])
+        return Ink(FIRST_HUES[n % 4], symbol=SYMBOLS[n // 4 % len(SYMBOLS)])
+    return Ink(FIRST_HUES[n % 4])
 
 
 def inks(kind: str, keys: list[str]) -> dict[str, Ink]:
@@ -93,8 +95,7 @@ def inks(kind: str, keys: list[str]) -> dict[str, Ink]:
         wanted = ink(kind, key)
         used = {other.hue for other in taken.values()}
         if wanted.hue in used and key not in KNOWN.get(kind, {}):
-            start = HUES.index(wanted.hue)
-            free = [h for h in HUES[start:] + HUES[:start] if h not in used]
+            free = [h for h in HUES if h not in used]
             if free:
                 wanted = Ink(free[0], wanted.dash, wanted.symbol)
         taken[key] = wanted

@@ -80,6 +80,12 @@
     layout.font.family = getComputedStyle(document.body).fontFamily;
     const known = {};
     await plot.react(box, inked(figure.traces, known), inked(layout, known), { displayModeBar: false, responsive: true, showTips: false });
+    if (box.classList.contains("hatched")) {
+      const area = box._fullLayout._size;
+      box.style.backgroundRepeat = "no-repeat";
+      box.style.backgroundPosition = `${area.l}px ${area.t}px`;
+      box.style.backgroundSize = `${area.w}px ${area.h}px`;
+    }
     box.dataset.drawn = "yes";
   }
 
