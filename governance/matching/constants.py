@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 TABLE = Path(__file__).resolve().parent / "data" / "constants.csv"
-BELONGS = ("card", "interconnect", "memory", "stack", "physics")
+BELONGS = ("physics", "card", "memory", "interconnect", "stack", "interval")
 
 Values = Mapping[str, float]
 

@@ -86,7 +86,8 @@ def activations(job: Job, plan: Plan, stack: Stack) -> float:
 def _logits(job: Job, plan: Plan, stack: Stack) -> float:
     if plan.pipeline > 1:
         return 0.0
-    bytes_each = 2.0 if job.chunked_loss else stack.logits
+    kept = stack.logits_packed if job.weight_bits < 16 else stack.logits
+    bytes_each = 2.0 if job.chunked_loss else kept
     tokens = plan.micro_batch * job.seq / plan.context
     return bytes_each * tokens * job.model.vocab / plan.tensor
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import exp
 
 from .constants import Values, values
 from .decoding import Serving, decode_step, prefill
@@ -14,7 +15,7 @@ from .model import ModelShape, shape
 from .names import Named, resolve
 from .plans import fastest
 from .shapes import MemoryParts, Plan, StepParts
-from .stacks import Stack, training_stack
+from .stacks import ENGINE_CLASS, SERVING_CLASS, Stack, training_stack
 from .training import Job, step
 
 GIB = float(1 << 30)
@@ -115,7 +116,26 @@ def predict_row(raw: Mapping[str, str], k: Values | None = None) -> Answer:
         value = case.value()
     except (Unknown, ValueError, ZeroDivisionError) as error:
         return Answer(None, None, None, None, "", str(error))
-    return Answer(value, value, value, case.fits(), case.bottleneck(), case.reason())
+    if row.metric == "fits":
+        return Answer(value, value, value, bool(value), "memory", case.reason())
+    spread = exp(interval(row, k))
+    return Answer(
+        value, value / spread, value * spread, case.fits(), case.bottleneck(), case.reason()
+    )
+
+
+def interval(row: Row, k: Values) -> float:
+    """Half-width of the interval in logarithms: what left-out sources showed for this kind."""
+    if row.metric.startswith(("total_mem", "peak_mem", "activation", "param_opt")):
+        kind = "memory"
+    elif row.workload == "pretrain":
+        given = row.cfg.get("auto") != "1" and "tp" in row.cfg
+        kind = "pretrain" if given else "pretrain_auto"
+    else:
+        kind = row.workload
+    engine = row.cfg.get("engine", "").lower()
+    unsure = row.named.composed or engine not in {**ENGINE_CLASS, **SERVING_CLASS}
+    return k[f"interval.{kind}"] + (k["interval.composed"] if unsure else 0.0)
 
 
 def model_of(row: Row) -> ModelShape:

@@ -78,6 +78,8 @@ class Stack:
     """Bytes of stored activations a token, layer and unit of width without recompute."""
     logits: float
     """Bytes kept a token and vocabulary entry."""
+    logits_packed: float
+    """The same beside packed weights."""
     adapter: float
     """Extra element-wise traffic of adapters, as `traffic`."""
     dequantise: float
@@ -121,6 +123,7 @@ def training_stack(engine: str, given: str, arch: str, k: Values) -> Stack:
         head_bytes=of("head"),
         stored=of("stored"),
         logits=of("logits"),
+        logits_packed=of("logits_packed"),
         adapter=of("adapter"),
         dequantise=of("dequantise"),
         shard_launch=of("shard_launch"),
