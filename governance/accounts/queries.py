@@ -6,7 +6,9 @@ from datetime import date
 
 from django.db.models import QuerySet
 
+from governance.accounts.domain import roles
 from governance.accounts.models import Grant, Organisation, Project, Team, User, active_on
+from governance.kernel.errors import Missing
 from governance.kernel.policy import Actor
 
 
@@ -37,3 +39,26 @@ def people_with(role: str, day: date) -> QuerySet[User]:
     """Open accounts that hold the role across on the day."""
     held = Grant.objects.filter(active_on(day), role=role)
     return people().filter(pk__in=held.values("user_id"))
+
+
+def holders(ability: str, day: date) -> QuerySet[User]:
+    """Open accounts whose roles across grant the ability on the day."""
+    names = [name for name, granted in roles.GLOBAL_ROLES.items() if ability in granted]
+    held = Grant.objects.filter(active_on(day), role__in=names)
+    return people().filter(pk__in=held.values("user_id"))
+
+
+def project(project_id: int) -> Project:
+    """A project by id, for the platform's own acts; Missing (404) where there is none."""
+    found = Project.objects.select_related("team", "cost_centre").filter(pk=project_id).first()
+    if found is None:
+        raise Missing()
+    return found
+
+
+def project_for(viewer: Actor, slug: str) -> Project:
+    """A project that the viewer may see, or Missing (404)."""
+    found = projects_visible_to(viewer).select_related("team").filter(slug=slug).first()
+    if found is None:
+        raise Missing()
+    return found
