@@ -31,12 +31,15 @@ def copy_csv(
 ) -> int:
     """COPY `chunks` (CSV without header, an empty unquoted field is NULL) into `table`.
 
-    Returns the number of rows stored. Errors are those of PostgreSQL; the caller owns the
+    Returns the number of rows stored. Errors are Django's; the caller owns the
     transaction and, where a clash is expected, the savepoint.
     """
     quote = cursor.db.ops.quote_name
     names = ", ".join(quote(column) for column in columns)
-    cursor.copy_expert(
-        f"COPY {quote(table)} ({names}) FROM STDIN WITH (FORMAT csv)", _Chunks(chunks), 1 << 18
-    )
+    with cursor.db.wrap_database_errors:
+        cursor.copy_expert(
+            f"COPY {quote(table)} ({names}) FROM STDIN WITH (FORMAT csv)",
+            _Chunks(chunks),
+            1 << 18,
+        )
     return int(cursor.rowcount)
