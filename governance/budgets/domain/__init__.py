@@ -1,0 +1,1 @@
+"""Rules of budgets in plain Python: division over periods, forecast, anomalies."""
