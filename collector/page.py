@@ -34,7 +34,8 @@ def parse_cursor(text: str | None) -> tuple[str | None, int]:
     if not text:
         return None, 0
     epoch, colon, seq = text.partition(":")
-    if not (colon and epoch.isalnum() and seq.isascii() and seq.isdigit() and len(seq) < 19):
+    readable = colon and text.isascii() and epoch.isalnum() and seq.isdigit() and len(seq) < 19
+    if not readable:
         raise BadCursor("after must be a cursor EPOCH:SEQ as given in next, or be left out")
     return epoch, int(seq)
 

@@ -13,12 +13,12 @@ import sqlite3
 import threading
 import time
 
+from collector.fold import fold
+from collector.model import COLUMNS, OK, Card, Reading
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-from collector.fold import fold
-from collector.model import COLUMNS, OK, Card, Reading
 
 SCHEMA_VERSION = 1
 KEEP_SET_ASIDE = 2

@@ -12,11 +12,11 @@ import contextlib
 import ctypes
 import math
 
+from collector.model import LOST, Card, Reading
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-from collector.model import LOST, Card, Reading
 
 MIB = 2**20
 WARM_UP = 1  # first readings after opening show the query itself, not the work

@@ -63,7 +63,8 @@ static double wall(void) {
 
 static void settle(struct card *c) {
     double t = now();
-    for (int i = 0; i < RATES; i++) c->integral[i] += c->rate[i] * (t - c->since);
+    for (int i = 0; i < RATES; i++)
+        if (!isnan(c->rate[i])) c->integral[i] += c->rate[i] * (t - c->since);
     c->since = t;
 }
 
@@ -387,7 +388,7 @@ static int gpm_sample(struct card *c, struct sample *s) {
     if (e) return e;
     settle(c);
     s->at = c->since;
-    memcpy(s->integral, c->integral, sizeof s->integral);
+    for (int i = 0; i < RATES; i++) s->integral[i] = isnan(c->rate[i]) ? NAN : c->integral[i];
     return OK;
 }
 EXPORT int nvmlGpmSampleGet(struct card *c, struct sample *s) { return c->mig ? NOT_SUPPORTED : gpm_sample(c, s); }
