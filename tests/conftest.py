@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.test import Client, TransactionTestCase, override_settings
 from rest_framework.test import APIClient
@@ -27,8 +28,6 @@ def shared_dir() -> Path:
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings() -> None:
     """Workers of one run share a server and get a database each."""
-    from django.conf import settings
-
     worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
     settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = f"test_{worker}_{os.getpid()}"
 
@@ -49,16 +48,6 @@ def _flush_past_triggers() -> Iterator[None]:
     TransactionTestCase._fixture_teardown = flush  # type: ignore[method-assign]
     yield
     TransactionTestCase._fixture_teardown = teardown  # type: ignore[method-assign]
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _static_files_unhashed() -> None:
-    """Pages name static files that nobody has collected in a test."""
-    from django.conf import settings
-
-    Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
-    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
-    settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}
 
 
 @pytest.fixture
