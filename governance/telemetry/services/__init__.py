@@ -1,5 +1,6 @@
 """Acts of the telemetry room."""
 
+from governance.telemetry.services.alerts import find_silent
 from governance.telemetry.services.calendar import book_card, end_booking, extend_booking
 from governance.telemetry.services.ingest import Delivery, Receipt, ingest_page, ingest_pages
 from governance.telemetry.services.nodes import (
@@ -11,6 +12,8 @@ from governance.telemetry.services.nodes import (
     rotate_token,
     tokens_of,
 )
+from governance.telemetry.services.pull import claim_due, pull_nodes, unpack
+from governance.telemetry.services.retention import keep
 from governance.telemetry.services.rollup import roll_days, roll_hours, roll_up
 
 __all__ = [
@@ -19,16 +22,21 @@ __all__ = [
     "Receipt",
     "book_card",
     "change_node",
+    "claim_due",
     "end_booking",
     "enrol_node",
     "extend_booking",
+    "find_silent",
     "ingest_page",
     "ingest_pages",
+    "keep",
     "node_for_token",
+    "pull_nodes",
     "revoke_node",
     "roll_days",
     "roll_hours",
     "roll_up",
     "rotate_token",
     "tokens_of",
+    "unpack",
 ]

@@ -16,7 +16,6 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import polars as pl
-import structlog
 from django.db import Error, connection, transaction
 
 from governance.kernel.errors import Busy, DomainError, Refused
@@ -26,7 +25,8 @@ from governance.telemetry.domain.page import Page
 from governance.telemetry.models import Conflict, Gap, Node, PullState, Rejection, Stream
 from governance.telemetry.services import alerts, claims, store
 
-log = structlog.get_logger("governance.telemetry")
+LEASE = timedelta(seconds=90)
+"""For how long a claimed node belongs to its puller; each stored page renews it."""
 
 
 @dataclass(frozen=True)
@@ -208,6 +208,8 @@ def _move(
         state.rows_stored += receipts[place].stored
         state.last_ok_at = state.last_try_at = now
         state.failures, state.last_error, state.last_error_detail = 0, "", ""
+        if one.lease is not None:
+            state.leased_until = now + LEASE
         if page.sent_at is not None:
             state.skew_seconds = round((page.sent_at - now).total_seconds(), 3)
         if place in newest:
@@ -219,6 +221,7 @@ def _move(
         [states[one.node_id] for one in deliveries],
         [
             "cursor",
+            "leased_until",
             "behind",
             "rows_stored",
             "last_ok_at",
