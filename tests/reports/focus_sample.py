@@ -10,7 +10,7 @@ from fractions import Fraction
 from zoneinfo import ZoneInfo
 
 from governance.kernel.periods import Period, anchored
-from governance.reports.domain import focus, focus_more
+from governance.reports.domain import focus, focus_more, focus_rows
 from governance.reports.domain.focus import Account, Charge, Contract, DayUse
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -105,11 +105,14 @@ USE = {
 
 
 def november() -> list[focus.Row]:
-    return [
-        *focus.month_rows(HOURLY, hourly_charges(), NOVEMBER, SHANGHAI),
-        *focus.month_rows(MONTHLY, monthly_charges(), NOVEMBER, SHANGHAI, USE),
-        *focus.month_rows(ANNUAL, annual_charges(), NOVEMBER, SHANGHAI, USE),
+    rows = [
+        *focus_rows.month_rows(HOURLY, hourly_charges(), NOVEMBER, SHANGHAI),
+        *focus_rows.month_rows(MONTHLY, monthly_charges(), NOVEMBER, SHANGHAI, USE),
+        *focus_rows.month_rows(ANNUAL, annual_charges(), NOVEMBER, SHANGHAI, USE),
     ]
+    for row in rows:
+        row["InvoiceId"] = "provisional:vendor-a:2026-11"
+    return rows
 
 
 def text(rows: list[focus.Row], version: focus.Version) -> str:

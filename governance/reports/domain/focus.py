@@ -13,18 +13,17 @@ the effective cost of tax (1.2: on the effective cost of the month's rows; 1.4: 
 from __future__ import annotations
 
 import csv
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from operator import itemgetter
 from typing import Literal, Protocol
 
-from governance.kernel.money import apportion, round_exact
-from governance.kernel.periods import Period, cut
+from governance.kernel.money import round_exact
+from governance.kernel.periods import Period
 
 Version = Literal["1.2", "1.4"]
 Row = dict[str, str]
@@ -60,6 +59,10 @@ _ALIKE = [
     "ListCost",
     "ListUnitPrice",
     "PricingCategory",
+    "PricingCurrency",
+    "PricingCurrencyContractedUnitPrice",
+    "PricingCurrencyEffectiveCost",
+    "PricingCurrencyListUnitPrice",
     "PricingQuantity",
     "PricingUnit",
     "RegionId",
@@ -96,13 +99,11 @@ COLUMNS: dict[Version, tuple[str, ...]] = {
     ),
 }
 _EVERY = tuple(dict.fromkeys((*COLUMNS["1.2"], *COLUMNS["1.4"])))
-_EMPTY: Row = dict.fromkeys(_EVERY, "")
-_TAX_12 = "tax on effective cost"
+EMPTY: Row = dict.fromkeys(_EVERY, "")
+TAX_12 = "tax on effective cost"
 """Where a tax row keeps its effective cost for 1.2 (not a column)."""
 
 UNITS = {"hour": "Hours", "day": "Days", "month": "Months", "quarter": "Quarters", "year": "Years"}
-PLACES = 8
-"""Amortised parts add up at this decimal place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,303 +193,6 @@ def quantity_text(value: Fraction) -> Decimal:
     return found.normalize() if found == found.to_integral_value() else found
 
 
-def base(contract: Contract) -> Row:
-    """The columns that all rows of a contract share."""
-    return {
-        **_EMPTY,
-        "BillingAccountId": contract.account.id,
-        "BillingAccountName": contract.account.name,
-        "BillingAccountType": "Organization",
-        "BillingCurrency": contract.currency,
-        "SubAccountId": contract.project_id,
-        "SubAccountName": contract.project_name,
-        "SubAccountType": "Project",
-        "InvoiceIssuerName": contract.vendor,
-        "ProviderName": contract.vendor,
-        "PublisherName": contract.vendor,
-        "ServiceProviderName": contract.vendor,
-        "HostProviderName": contract.host or contract.vendor,
-        "ServiceCategory": "Compute",
-        "ServiceSubcategory": "Virtual Machines",
-        "ServiceName": contract.service,
-        "RegionId": contract.region_id,
-        "RegionName": contract.region_name,
-        "Tags": _json(contract.tags),
-        "x_GpuModel": contract.card_model,
-        "x_GpuCount": number(Decimal(contract.cards)),
-        "x_MemBandwidthGBs": "" if contract.nominal_gb_s is None else number(contract.nominal_gb_s),
-    }
-
-
-def _json(values: Mapping[str, object]) -> str:
-    return json.dumps(dict(values), ensure_ascii=False, separators=(",", ":")) if values else ""
-
-
-def month_rows(
-    contract: Contract,
-    charges: Sequence[Charge],
-    month: Period,
-    tz: tzinfo,
-    use: Mapping[datetime, DayUse] | None = None,
-) -> Iterator[Row]:
-    """The rows of one rental in one billing month. `charges`: all of the rental that are billed
-    in the month or whose prepaid period reaches into it. `use`: by start of the local day."""
-    common = base(contract)
-    effective = Decimal(0)
-    for charge in charges:
-        if charge.kind == "tax" or charge.billing != month:
-            continue
-        row = _billed(contract, common, charge)
-        effective += Decimal(row["EffectiveCost"])
-        yield row
-    if contract.prepaid:
-        for row in _amortised(contract, common, charges, month, tz, use or {}):
-            effective += Decimal(row["EffectiveCost"])
-            yield row
-    for charge in charges:
-        if charge.kind == "tax" and charge.billing == month:
-            yield _tax(contract, common, charge, effective)
-
-
-def _dated(common: Row, charge: Charge) -> Row:
-    return {
-        **common,
-        "BilledCost": number(charge.amount),
-        "BillingPeriodStart": instant(charge.billing.start),
-        "BillingPeriodEnd": instant(charge.billing.end),
-        "ChargePeriodStart": instant(charge.period.start),
-        "ChargePeriodEnd": instant(charge.period.end),
-        "ChargeDescription": charge.description,
-        "InvoiceId": charge.invoice_id,
-        "InvoiceDetailId": charge.invoice_detail_id,
-        "x_ChargeKey": charge.key,
-    }
-
-
-def _billed(contract: Contract, common: Row, charge: Charge) -> Row:
-    row = _dated(common, charge)
-    amount = number(charge.amount)
-    if charge.kind in ("voucher", "adjustment"):
-        return row | {
-            "ChargeCategory": "Credit" if charge.kind == "voucher" else "Adjustment",
-            "ChargeFrequency": "One-Time",
-            "EffectiveCost": amount,
-            "ListCost": amount,
-            "ContractedCost": amount,
-        }
-    row |= _sku(contract)
-    if charge.kind == "refund_closed":
-        row |= {
-            "ChargeCategory": "Purchase" if contract.prepaid else "Usage",
-            "ChargeClass": "Correction",
-            "ChargeFrequency": "One-Time",
-            "EffectiveCost": "0.0" if contract.prepaid else amount,
-            "ListCost": amount,
-            "ContractedCost": amount,
-            "ListUnitPrice": number(abs(charge.amount)),
-            "ContractedUnitPrice": number(abs(charge.amount)),
-            "PricingCategory": "Standard",
-        }
-        row |= {"PricingQuantity": "1.0" if charge.amount >= 0 else "-1.0", "PricingUnit": "Units"}
-        return row | (_commitment(contract, charge.period) if contract.prepaid else {})
-    row |= _priced(contract, charge)
-    if not contract.prepaid:
-        return row | {
-            "ChargeCategory": "Usage",
-            "ChargeFrequency": "Usage-Based",
-            "EffectiveCost": amount,
-            "PricingCategory": "Dynamic" if contract.spot else "Standard",
-            "ConsumedQuantity": row["PricingQuantity"],
-            "ConsumedUnit": row["PricingUnit"],
-        }
-    return row | {
-        "ChargeCategory": "Purchase",
-        "ChargeFrequency": "One-Time" if contract.plan == "annual" else "Recurring",
-        "EffectiveCost": "0.0",
-        "PricingCategory": "Standard",
-        "ResourceId": contract.id,
-        "ResourceName": "",
-        **_commitment(contract, charge.period, sign=-1 if charge.amount < 0 else 1),
-    }
-
-
-def _sku(contract: Contract) -> Row:
-    return {
-        "SkuId": contract.sku_id,
-        "SkuPriceId": contract.sku_price_id,
-        "SkuMeter": "GPU rental",
-        "SkuPriceDetails": _json({"GpuCount": contract.cards, "x_GpuModel": contract.card_model}),
-        "ResourceId": contract.resource_id,
-        "ResourceName": contract.resource_name,
-        "ResourceType": "GPU instance",
-    }
-
-
-def _priced(contract: Contract, charge: Charge) -> Row:
-    """Price times quantity; a charge without them is one unit at its amount."""
-    if charge.quantity is None or charge.unit_price is None or not charge.unit:
-        sign = Decimal(-1 if charge.amount < 0 else 1)
-        quantity, price, unit = sign, abs(charge.amount), "Units"
-    else:
-        quantity, price = quantity_text(charge.quantity), charge.unit_price
-        unit = UNITS.get(charge.unit, charge.unit)
-        if charge.amount < 0 < quantity:
-            quantity = -quantity
-    listed = price
-    if contract.list_hourly is not None and not contract.prepaid and unit == "Hours":
-        listed = contract.list_hourly
-    return {
-        "ListUnitPrice": number(listed),
-        "ContractedUnitPrice": number(price),
-        "PricingQuantity": number(quantity),
-        "PricingUnit": unit,
-        "ListCost": number(listed * quantity),
-        "ContractedCost": number(price * quantity),
-    }
-
-
-def _commitment(contract: Contract, period: Period, *, sign: int = 1) -> Row:
-    hours = quantity_text(period.hours * contract.quantity) * sign
-    return {
-        "CommitmentDiscountCategory": "Usage",
-        "CommitmentDiscountId": contract.id,
-        "CommitmentDiscountName": f"{contract.service} {contract.id}",
-        "CommitmentDiscountType": f"{contract.plan.capitalize()} Subscription",
-        "CommitmentDiscountQuantity": number(hours),
-        "CommitmentDiscountUnit": "Hours",
-    }
-
-
-def _tax(contract: Contract, common: Row, charge: Charge, effective: Decimal) -> Row:
-    amount = number(charge.amount)
-    on_effective = amount
-    if charge.tax_rate is not None and contract.prepaid:
-        on_effective = number(round_exact(effective * charge.tax_rate, PLACES))
-    return _dated(common, charge) | {
-        "ChargeCategory": "Tax",
-        "ChargeFrequency": "Recurring" if contract.prepaid else "One-Time",
-        "EffectiveCost": amount,
-        "ListCost": amount,
-        "ContractedCost": amount,
-        _TAX_12: on_effective,
-    }
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The share of a prepaid line that a piece of a local day carries."""
-
-    period: Period
-    amount: Decimal
-
-
-def amortise(charges: Iterable[Charge], tz: tzinfo, ends_at: datetime | None) -> list[Part]:
-    """Every prepaid line spread over the local days of its own period by elapsed time, largest
-    remainder at the eighth place, credits likewise; days are summed. What still lies after the
-    rental's end is written off on its last day, so that nothing is lost."""
-    days: dict[Period, Decimal] = {}
-    rest = Decimal(0)
-    last: Period | None = None
-    for charge in charges:
-        if charge.kind not in ("charge", "credit"):
-            continue
-        pieces = list(cut(charge.period, "day", tz))
-        hours = [piece.hours for piece in pieces]
-        whole = sum(hours, Fraction(0))
-        shares = [Fraction(charge.amount) * h / whole for h in hours]
-        for piece, amount in zip(pieces, apportion(shares, charge.amount, PLACES), strict=True):
-            if ends_at is not None and piece.start >= ends_at:
-                rest += amount
-                continue
-            days[piece] = days.get(piece, Decimal(0)) + amount
-            last = piece if last is None or piece.start > last.start else last
-    if last is not None and rest:
-        days[last] += rest
-    merged: dict[datetime, Part] = {}
-    for piece, amount in days.items():
-        day = next(cut(piece, "day", tz)).start
-        known = merged.get(day)
-        longer = piece if known is None or piece.elapsed > known.period.elapsed else known.period
-        merged[day] = Part(longer, amount if known is None else known.amount + amount)
-    return [merged[day] for day in sorted(merged)]
-
-
-def _amortised(
-    contract: Contract,
-    common: Row,
-    charges: Sequence[Charge],
-    month: Period,
-    tz: tzinfo,
-    use: Mapping[datetime, DayUse],
-) -> Iterator[Row]:
-    shared = {
-        **common,
-        **_sku(contract),
-        "BilledCost": "0.0",
-        "BillingPeriodStart": instant(month.start),
-        "BillingPeriodEnd": instant(month.end),
-        "ChargeCategory": "Usage",
-        "ChargeFrequency": "Usage-Based",
-        "PricingCategory": "Committed",
-        "PricingUnit": "Hours",
-        "CommitmentDiscountCategory": "Usage",
-        "CommitmentDiscountId": contract.id,
-        "CommitmentDiscountName": f"{contract.service} {contract.id}",
-        "CommitmentDiscountType": f"{contract.plan.capitalize()} Subscription",
-        "CommitmentDiscountUnit": "Hours",
-        "ChargeDescription": "Amortised subscription",
-    }
-    for part in amortise(charges, tz, contract.ends_at):
-        if part.period.start not in month:
-            continue
-        hours = quantity_text(part.period.hours * contract.quantity)
-        day = use.get(part.period.start, DayUse())
-        unused = min(hours, day.unused_hours)
-        wasted = round_exact(Fraction(part.amount) * Fraction(unused) / Fraction(hours), PLACES)
-        dated = shared | {
-            "ChargePeriodStart": instant(part.period.start),
-            "ChargePeriodEnd": instant(part.period.end),
-        }
-        if unused < hours:
-            yield _covered(contract, dated, hours - unused, part.amount - wasted, day, "Used")
-        if unused > 0:
-            yield _covered(contract, dated, unused, wasted, day, "Unused")
-
-
-def _covered(
-    contract: Contract, dated: Row, hours: Decimal, cost: Decimal, day: DayUse, status: str
-) -> Row:
-    listed = contract.list_hourly
-    if listed is None:
-        listed = round_exact(Fraction(cost) / Fraction(hours), PLACES)
-    total = number(listed * hours)
-    quantity, used = number(hours), status == "Used"
-    applied = {
-        "ContractId": contract.id,
-        "ContractCommitmentId": contract.id,
-        "ContractCommitmentAppliedQuantity": float(hours),
-        "ContractCommitmentAppliedUnit": "Hours",
-    }
-    share = day.bandwidth_share
-    return dated | {
-        "EffectiveCost": number(cost),
-        "ListUnitPrice": number(listed),
-        "ContractedUnitPrice": number(listed),
-        "ListCost": total,
-        "ContractedCost": total,
-        "PricingQuantity": quantity,
-        "CommitmentDiscountQuantity": quantity,
-        "CommitmentDiscountStatus": status,
-        "ConsumedQuantity": quantity if used else "",
-        "ConsumedUnit": "Hours" if used else "",
-        "ResourceId": contract.resource_id if used else contract.id,
-        "ResourceName": contract.resource_name if used else "",
-        "ContractApplied": _json({"Elements": [applied]}),
-        "x_ChargeKey": f"{contract.id}:{dated['ChargePeriodStart']}:{status}",
-        "x_BandwidthUtil": number(share) if share is not None and used else "",
-    }
-
-
 class Out(Protocol):
     """Anything text can be written to."""
 
@@ -503,8 +207,9 @@ def write(rows: Iterable[Row], version: Version, out: Out) -> int:
     writer.writerow(columns)
     count = 0
     for row in rows:
-        if version == "1.2" and _TAX_12 in row:
-            row = row | {"EffectiveCost": row[_TAX_12]}
+        if version == "1.2" and TAX_12 in row:
+            cost = row[TAX_12]
+            row = row | {"EffectiveCost": cost, "PricingCurrencyEffectiveCost": cost}
         writer.writerow(pick(row))
         count += 1
     return count
