@@ -1,0 +1,1 @@
+"""Rules of requests and approvals: plain Python."""
