@@ -1,34 +1,58 @@
-"""Ways to lay a job over cards: the few that can win, cheapest to try first."""
+"""Ways to lay a job over cards: every layout that can win, each with its best micro-batch.
+
+Without a pipeline a larger micro-batch is never slower a token, so only the largest that fits is
+timed; with one every size is tried, because fewer micro-batches mean more bubble."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 from .constants import Values
 from .hardware import Hardware
-from .memory import claimed, training_memory
+from .memory import RESERVED, training_memory
 from .shapes import MemoryParts, Plan, StepParts
 from .stacks import Stack
 from .training import Job, step
 
-MICRO_BATCHES = (1, 2, 4, 8, 16)
+LARGEST_MICRO = 16
+USABLE = 0.97
+"""Share of the shown memory that a plan may claim."""
+
+Laid = tuple[Plan, StepParts, MemoryParts]
 
 
-def candidates(job: Job, cards: int, hw: Hardware, sequences: int | None) -> Iterator[Plan]:
-    """Plans for `cards` cards and a global batch of `sequences` (None: as many as fit, one
-    micro-batch a data rank). Tensor parallelism stays inside a node; pipelines divide layers."""
-    for tensor in (1, 2, 4, 8):
-        if tensor > hw.node or cards % tensor:
+def layouts(
+    job: Job, cards: int, hw: Hardware, stack: Stack, sequences: int
+) -> Iterator[Plan]:
+    """Splits of `cards` cards with a micro-batch of 1: tensor parallelism stays inside a node, a
+    pipeline divides the layers, no data rank is without a sequence. Eager and FSDP stacks shard
+    parameters and nothing else."""
+    splits = (1,) if stack.klass in ("eager", "fsdp") else (1, 2, 4, 8)
+    for tensor in splits:
+        if tensor > min(hw.node, cards) or cards % tensor:
             continue
-        for pipeline in _pipelines(job, cards // tensor, tensor, hw):
+        for pipeline in _pipelines(job, cards // tensor, tensor, hw, stack):
             data = cards // (tensor * pipeline)
+            if data > sequences:
+                continue
             for zero in _stages(job, data, tensor * pipeline):
-                yield from _batches(job, data, tensor, pipeline, zero, sequences)
+                yield Plan(
+                    data=data,
+                    tensor=tensor,
+                    pipeline=pipeline,
+                    zero=zero,
+                    quantised=job.weight_bits < 16,
+                    sequence_parallel=tensor > 1,
+                    offload=False,
+                )
 
 
-def _pipelines(job: Job, rest: int, tensor: int, hw: Hardware) -> Iterator[int]:
+def _pipelines(
+    job: Job, rest: int, tensor: int, hw: Hardware, stack: Stack
+) -> Iterator[int]:
     yield 1
-    if job.adapters or (tensor < min(4, hw.node) and rest > 1 and hw.node > 1):
+    if stack.klass != "megatron" or rest == 1 or tensor < min(4, hw.node):
         return
     for depth in (2, 4, 8, 16, 32, 64):
         if rest % depth == 0 and job.model.layers >= depth:
@@ -43,30 +67,6 @@ def _stages(job: Job, data: int, ranks: int) -> tuple[int, ...]:
     return (0, 3) if job.adapters else (1, 3)
 
 
-def _batches(
-    job: Job, data: int, tensor: int, pipeline: int, zero: int, sequences: int | None
-) -> Iterator[Plan]:
-    share = max(1, -(-sequences // data)) if sequences else None
-    for micro in MICRO_BATCHES:
-        if share is not None and micro > share:
-            return
-        count = -(-share // micro) if share is not None else 4 * pipeline
-        if pipeline > 1 and count < pipeline:
-            return
-        for recompute in ("none", "full"):
-            yield Plan(
-                data=data,
-                tensor=tensor,
-                pipeline=pipeline,
-                zero=zero,
-                micro_batch=micro,
-                accumulation=count,
-                recompute=recompute,
-                quantised=job.weight_bits < 16,
-                sequence_parallel=tensor > 1,
-            )
-
-
 def fastest(
     job: Job,
     cards: int,
@@ -74,21 +74,57 @@ def fastest(
     stack: Stack,
     k: Values,
     sequences: int | None = None,
-    usable: float = 0.92,
     recompute: str = "auto",
-) -> tuple[Plan, StepParts, MemoryParts] | None:
-    """The plan with most tokens a second among those that fit into `usable` of the shown memory;
-    None where none fits."""
-    found: tuple[float, Plan, StepParts, MemoryParts] | None = None
-    for plan in candidates(job, cards, hw, sequences):
-        if recompute != "auto" and plan.recompute != recompute:
-            continue
+) -> Laid | None:
+    """The plan with the shortest step for a global batch of `sequences` (None: eight a card)
+    among those that fit; None where none does."""
+    batch = sequences or 8 * cards
+    limit = (USABLE * hw.memory - stack.context) / RESERVED
+    found: Laid | None = None
+    for base in layouts(job, cards, hw, stack, batch):
+        for plan in _sized(job, base, hw, stack, k, batch, limit, recompute):
+            parts = step(job, plan, hw, stack, k, batch / plan.data / plan.micro_batch)
+            if found is None or parts.total < found[1].total:
+                memory = training_memory(job, plan, hw, stack, k)
+                found = (plan, parts, memory)
+    return found
+
+
+def _sized(
+    job: Job,
+    base: Plan,
+    hw: Hardware,
+    stack: Stack,
+    k: Values,
+    batch: int,
+    limit: float,
+    recompute: str,
+) -> Iterator[Plan]:
+    share = -(-batch // base.data)
+    for mode in ("none", "full") if recompute == "auto" else (recompute,):
+        plan = dataclasses.replace(base, recompute=mode, accumulation=base.pipeline)
         memory = training_memory(job, plan, hw, stack, k)
-        if claimed(memory, stack) > usable * hw.memory:
+        each = memory.activations + memory.logits
+        largest = int((limit - memory.total + each) / each)
+        if largest < 1:
             continue
-        parts = step(job, plan, hw, stack, k)
-        tokens = plan.micro_batch * plan.accumulation * plan.data * job.seq
-        rate = tokens / parts.total
-        if found is None or rate > found[0]:
-            found = (rate, plan, parts, memory)
-    return None if found is None else found[1:]
+        largest = 1 << min(largest, share, LARGEST_MICRO).bit_length() - 1
+        sizes = [largest]
+        while base.pipeline > 1 and sizes[-1] > 1:
+            sizes.append(sizes[-1] // 2)
+        for micro in sizes:
+            count = -(-share // micro)
+            if count >= base.pipeline:
+                yield dataclasses.replace(plan, micro_batch=micro, accumulation=count)
+        if largest * 2 > min(share, LARGEST_MICRO):
+            return
+
+
+def least_memory(job: Job, cards: int, hw: Hardware, stack: Stack, k: Values) -> float:
+    """Bytes a card needs with the thriftiest layout of `cards` cards."""
+    needs = []
+    for base in layouts(job, cards, hw, stack, cards):
+        plan = dataclasses.replace(base, recompute="full")
+        memory = training_memory(job, plan, hw, stack, k)
+        needs.append(memory.total * RESERVED + stack.context)
+    return min(needs)

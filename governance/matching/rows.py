@@ -182,6 +182,7 @@ class Training:
         self.hw = hardware_of(row, k, self.cards)
         self.stack: Stack = training_stack(row.cfg.get("engine", ""), row.cfg.get("stack", ""), self.hw.arch, k)
         self.job = self._job()
+        self.laid_sequences: int | None = None
         self.plan, self.parts, self.memory = self._laid_out()
 
     def _cards(self) -> int:
@@ -267,7 +268,9 @@ class Training:
         )
 
     def _chosen(self) -> tuple[Plan, StepParts, MemoryParts]:
-        found = fastest(self.job, self.cards, self.hw, self.stack, self.k, self._sequences())
+        batch = self._sequences() or 8 * self.cards
+        self.laid_sequences = batch
+        found = fastest(self.job, self.cards, self.hw, self.stack, self.k, batch)
         if found is None:
             raise Unknown("no parallel plan fits the memory of these cards")
         return found
@@ -275,7 +278,8 @@ class Training:
     @property
     def step_tokens(self) -> float:
         plan = self.plan
-        return float(plan.micro_batch * plan.accumulation * plan.data * self.row.seq)
+        whole = plan.micro_batch * plan.accumulation * plan.data
+        return float((self.laid_sequences or whole) * self.row.seq)
 
     def value(self) -> float:
         row = self.row

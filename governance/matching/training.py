@@ -63,8 +63,11 @@ class Job:
         return linear * self.bytes_a_weight + (model.params - linear) * outside
 
 
-def step(job: Job, plan: Plan, hw: Hardware, stack: Stack, k: Values) -> StepParts:
-    """Time of one step (`plan.accumulation` micro-batches on each data rank), in seconds."""
+def step(
+    job: Job, plan: Plan, hw: Hardware, stack: Stack, k: Values, micro_batches: float | None = None
+) -> StepParts:
+    """Time of one step, in seconds, of `micro_batches` on each data rank (`plan.accumulation`
+    where not said; a part is a smaller last one)."""
     model = job.model
     t, p, cp = plan.tensor, plan.pipeline, plan.context
     tokens = plan.micro_batch * job.seq / cp
@@ -108,7 +111,7 @@ def step(job: Job, plan: Plan, hw: Hardware, stack: Stack, k: Values) -> StepPar
     busy = micro + inside
     one = max(busy, exchange) + overlap * min(busy, exchange)
     hops = _hops(job, plan, hw, tokens)
-    count = plan.accumulation
+    count = float(plan.accumulation) if micro_batches is None else micro_batches
     bubble = (p - 1) / plan.interleave * one
     final_in, final_net = _gradients(job, plan, hw, stack)
     final = (final_in + final_net) * k["exposed_gradients.all"]
