@@ -74,7 +74,8 @@ def sustained(card: CardSpec, watts: float | None, peak: float, k: Values) -> fl
         return peak * share * pick(k, "unknown_power", "other")
     need = pick(k, "watts", card.arch + "." + card.memory_type[:3], card.arch, "other")
     have = limit / ((card.matrix_flops or peak) / 1e12)
-    return peak * share * min(1.0, have / need) ** k["power_exponent.all"]
+    held: float = min(1.0, have / need) ** k["power_exponent.all"]
+    return peak * share * held
 
 
 def hardware(

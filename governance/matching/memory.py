@@ -23,9 +23,7 @@ RESERVED = 1.03
 """An allocator holds a little more than it gives out."""
 
 
-def training_memory(
-    job: Job, plan: Plan, hw: Hardware, stack: Stack, k: Values
-) -> MemoryParts:
+def training_memory(job: Job, plan: Plan, hw: Hardware, stack: Stack, k: Values) -> MemoryParts:
     """Peak memory of a training step on the first pipeline stage, in bytes."""
     weights, gradients, optimiser = _states(job, plan, stack)
     return MemoryParts(

@@ -22,9 +22,7 @@ USABLE = 0.97
 Laid = tuple[Plan, StepParts, MemoryParts]
 
 
-def layouts(
-    job: Job, cards: int, hw: Hardware, stack: Stack, sequences: int
-) -> Iterator[Plan]:
+def layouts(job: Job, cards: int, hw: Hardware, stack: Stack, sequences: int) -> Iterator[Plan]:
     """Splits of `cards` cards with a micro-batch of 1: tensor parallelism stays inside a node, a
     pipeline divides the layers, no data rank is without a sequence. Eager and FSDP stacks shard
     parameters and nothing else."""
@@ -48,9 +46,7 @@ def layouts(
                 )
 
 
-def _pipelines(
-    job: Job, rest: int, tensor: int, hw: Hardware, stack: Stack
-) -> Iterator[int]:
+def _pipelines(job: Job, rest: int, tensor: int, hw: Hardware, stack: Stack) -> Iterator[int]:
     yield 1
     if stack.klass != "megatron" or rest == 1 or tensor < min(4, hw.node):
         return
@@ -83,7 +79,7 @@ def fastest(
     found: Laid | None = None
     for base in layouts(job, cards, hw, stack, batch):
         for plan in _sized(job, base, hw, stack, k, batch, limit, recompute):
-            parts = step(job, plan, hw, stack, k, batch / plan.data / plan.micro_batch)
+            parts = step(job, plan, hw, stack, k, -(-batch // plan.data) / plan.micro_batch)
             if found is None or parts.total < found[1].total:
                 memory = training_memory(job, plan, hw, stack, k)
                 found = (plan, parts, memory)

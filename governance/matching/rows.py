@@ -159,9 +159,7 @@ def hardware_of(row: Row, k: Values, cards: int | None) -> Hardware:
     """The row's card in its node."""
     node = NODE
     if cards and row.nodes:
-        node = max(1, -(-cards // row.nodes))
-    elif cards and cards < NODE:
-        node = cards
+        node = max(1, -(-cards // row.nodes)) if row.nodes > 1 else max(NODE, cards)
     network = row.number("net_gbs")
     return hardware(
         row.named.card,
@@ -180,7 +178,9 @@ class Training:
         self.model = model_of(row)
         self.cards = row.cards or self._cards()
         self.hw = hardware_of(row, k, self.cards)
-        self.stack: Stack = training_stack(row.cfg.get("engine", ""), row.cfg.get("stack", ""), self.hw.arch, k)
+        self.stack: Stack = training_stack(
+            row.cfg.get("engine", ""), row.cfg.get("stack", ""), self.hw.arch, k
+        )
         self.job = self._job()
         self.laid_sequences: int | None = None
         self.plan, self.parts, self.memory = self._laid_out()
@@ -268,7 +268,7 @@ class Training:
         )
 
     def _chosen(self) -> tuple[Plan, StepParts, MemoryParts]:
-        batch = self._sequences() or 8 * self.cards
+        batch = max(1, round((self._sequences() or 8 * self.cards) / self.cards)) * self.cards
         self.laid_sequences = batch
         found = fastest(self.job, self.cards, self.hw, self.stack, self.k, batch)
         if found is None:

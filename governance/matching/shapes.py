@@ -8,7 +8,6 @@ from decimal import Decimal
 
 from governance.kernel.reasons import Reason
 
-
 ENGINE_VERSION = "1"
 
 METHODS = ("pretrain", "full", "lora", "qlora", "batch_inference", "serving")
@@ -43,6 +42,8 @@ class RequestSpec:
     recompute: str = "auto"
     lora_rank: int = 16
     offload: bool = False
+    engine: str = ""
+    """Software that is to run it; '' takes what is usual for the method."""
     deadline_hours: float | None = None
     cards_preferred: tuple[str, ...] = ()
     cards_banned: tuple[str, ...] = ()
@@ -196,6 +197,8 @@ class Package:
     pareto: bool = False
     reason: Reason = field(default_factory=lambda: Reason("", ""))
     notes: tuple[Reason, ...] = ()
+    choices: tuple[Reason, ...] = ()
+    """What each choice of the plan does to memory and to the bandwidth layers."""
     idle_id: str | None = None
     egress: Egress | None = None
     ttft_ms: float | None = None

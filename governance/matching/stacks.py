@@ -11,6 +11,7 @@ ENGINE_CLASS = {
     "megatron": "megatron",
     "megatron-lm": "megatron",
     "megatron-deepspeed": "megatron",
+    "megatron-modern": "megatron",
     "meta-megatron-like": "megatron",
     "meta-run": "megatron",
     "nemo": "megatron",

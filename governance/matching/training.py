@@ -157,9 +157,7 @@ def _group(hw: Hardware, cards: int, before: int) -> tuple[int, int]:
     return cards, max(1, min(cards, hw.node // before)) if before <= hw.node else 1
 
 
-def _inside(
-    job: Job, plan: Plan, hw: Hardware, tokens: float, k: Values
-) -> tuple[float, float]:
+def _inside(job: Job, plan: Plan, hw: Hardware, tokens: float, k: Values) -> tuple[float, float]:
     """Seconds a layer and micro-batch of tensor-parallel sums, and of passing keys and values."""
     t, cp = plan.tensor, plan.context
     tensor = 0.0

@@ -1,4 +1,4 @@
-"""Sourced figures: several may stand for one quantity; the best source is used, all stay visible."""
+"""Sourced figures: several may stand for one quantity; the best is used, all stay visible."""
 
 from __future__ import annotations
 
