@@ -4,7 +4,7 @@
 every record to storage and back."""
 
 from .codec import from_json, to_json
-from .ranking import match
+from .engine import match
 from .shapes import ENGINE_VERSION, MatchResult, Package, Plan, RequestSpec
 
 __all__ = [
