@@ -30,6 +30,7 @@ def main(argv: list[str]) -> None:
     """Run one command; ends the process with its exit status."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "governance.config.settings")
     signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with ExitStack() as stack:
             _prepare(stack, argv[1:])
