@@ -7,6 +7,7 @@ set -euo pipefail
 if [[ ${1:-} != inside ]]; then
     command -v debootstrap >/dev/null || apt-get install -y -qq debootstrap >/dev/null
     bare=$(mktemp -d /var/tmp/bare.XXXXXX)
+    chmod 755 "$bare"
     trap 'rm -rf --one-file-system "$bare"' EXIT
     unshare --mount --propagation private "$0" inside "$bare"
     exit

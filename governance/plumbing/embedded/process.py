@@ -198,6 +198,12 @@ class Server:
                 f"{self.data_dir} was made where user namespaces were allowed; here they are "
                 "refused: choose another DATA_DIR and restore a backup into it"
             )
+        for folder in (ACCOUNT_HOMES, *ACCOUNT_HOMES.parents):
+            if not folder.stat().st_mode & stat.S_IXOTH:
+                raise ServerError(
+                    "user namespaces are refused here, and an unprivileged account may not enter "
+                    f"{folder}: allow either (chmod o+x {folder})"
+                )
         mark = hashlib.sha256(str(self.data_dir).encode()).hexdigest()[:12]
         home = ACCOUNT_HOMES / f"compute-ledger-{mark}"
         home.mkdir()
