@@ -36,7 +36,7 @@ test: dev ## the whole fast suite
 proof: dev ## races at full count, kill tests, browser journeys, API fuzz, outside judges
 	$(PY) -m pytest -m proof
 
-lint: dev ## ruff, mypy, import rules, migrations, templates, translations
+lint: dev ## ruff, mypy, import rules, migrations, templates, translations, compose file
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
@@ -44,6 +44,7 @@ lint: dev ## ruff, mypy, import rules, migrations, templates, translations
 	$(PY) manage.py makemigrations --check --dry-run
 	$(VENV)/bin/djlint templates --lint --quiet
 	$(PY) manage.py messages check
+	$(VENV)/bin/check-jsonschema --quiet --builtin-schema vendor.compose-spec docker-compose.yml
 
 fmt: dev ## formatting
 	$(VENV)/bin/ruff check --fix-only .
