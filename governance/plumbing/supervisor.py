@@ -1,4 +1,4 @@
-"""Keeps the processes of the living system: starts them in order, revives, stops in reverse.
+"""Keeps the processes of the living system: starts them in order, revives, stops them.
 
 Plain Python. Every process writes to a log of its own and ends when the supervisor does, even
 if that is killed.
@@ -96,7 +96,7 @@ class Supervisor:
         return True
 
     def stop(self) -> None:
-        """Ask all to stop, last started first, and wait; kill what takes too long."""
+        """Ask all to stop and wait; kill what takes too long."""
         for _, process, _ in reversed(self._kept):
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
