@@ -8,7 +8,8 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from governance.kernel.errors import Invalid
 from governance.kernel.reasons import N_, Reason
-from governance.portal import health, metrics
+from governance.plumbing import clock
+from governance.portal import health, homes, metrics
 
 YEAR = 365 * 24 * 3600
 THEMES = ("light", "dark", "system")
@@ -16,7 +17,8 @@ THEMES = ("light", "dark", "system")
 
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
-    return render(request, "portal/home.html")
+    home = homes.home_for(request.user, request.GET, clock.now())
+    return render(request, "portal/home.html", {"home": home})
 
 
 @require_GET

@@ -142,6 +142,11 @@ def spread(heights: dict[int, float], pixels: float, low: float, high: float) ->
     return shifts
 
 
+def text_width(text: str) -> int:
+    """About how many pixels bold 12 px words take; Chinese characters are square."""
+    return sum(13 if ord(character) > 0x2E80 else 8 for character in text)
+
+
 def last_known(values: Sequence[Any]) -> int | None:
     return next((i for i in range(len(values) - 1, -1, -1) if values[i] is not None), None)
 
@@ -224,9 +229,9 @@ def lines(
                 color="$watch",
             )
         )
-    longest = max([len(s.short or s.name) for s in series] + [len(mark.label) if mark else 0] + [4])
-    wide = 7 if formats.language() == "en" else 13
-    right = min(200, 56 + longest * wide)
+    texts = [f"{series[n].short or series[n].name} {write(v)}" for n, v in ends.items()]
+    widest = max(map(text_width, [*texts, mark.label if mark else ""]), default=0)
+    right = min(220, 20 + widest)
     layout = {
         "margin": {"l": 52, "r": right, "t": 18, "b": 34},
         "xaxis": axis_ticks(xs),
@@ -240,7 +245,7 @@ def lines(
         note=note,
         traces=traces,
         layout=layout,
-        narrow={"xaxis": axis_ticks(xs, 3), "margin": {"l": 44, "r": min(104, right)}},
+        narrow={"xaxis": axis_ticks(xs, 3), "margin": {"l": 44, "r": min(132, right)}},
         height=height,
         heads=[head or _("Day"), *[s.name for s in series]],
         rows=[

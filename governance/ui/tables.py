@@ -63,7 +63,7 @@ class Column:
 
     @property
     def is_figure(self) -> bool:
-        return self.kind in WRITERS
+        return self.kind in WRITERS or self.kind == "figure"
 
     def of(self, row: Any) -> Any:
         return reach(row, self.value if self.value is not None else self.key)

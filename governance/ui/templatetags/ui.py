@@ -367,6 +367,21 @@ def act(
     }
 
 
+@register.inclusion_tag("ui/act.html", takes_context=True)
+def act_of(context: Context, button: Any) -> dict[str, Any]:
+    """`act` from an object with label, url, may, method, look, key and values."""
+    return act(
+        context,
+        button.label,
+        button.url,
+        may=button.may,
+        method=button.method,
+        look=button.look,
+        key=button.key,
+        **button.values,
+    )
+
+
 @register.inclusion_tag("ui/field.html")
 def field(
     bound: BoundField,
