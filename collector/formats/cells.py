@@ -102,4 +102,6 @@ def in_range(value: float | None, kind: str) -> tuple[float | None, str | None]:
     if not low <= value <= high * (1 + 1e-9):
         return None, "out_of_range"
     value = min(value, high)
+    if kind == "share":
+        return round(value, 9), None  # 35 x 0.01 is 0.35000000000000003
     return (int(value) if kind in ("bytes", "count") else value), None

@@ -163,10 +163,10 @@ def test_a_card_and_its_mig_instance_are_kept_apart(shared_dir: Path) -> None:
     assert "mig_denominator_unverified" in got["columns"]["reason"][1]
 
 
-@pytest.mark.parametrize("name", ["eks_L4_idle", "t4_idle"])
-def test_idle_cards_of_a_dcgm_exporter(shared_dir: Path, name: str) -> None:
+@pytest.mark.parametrize(("name", "share"), [("eks_L4_idle", 0.0), ("t4_idle", 0.000001)])
+def test_idle_cards_of_a_dcgm_exporter(shared_dir: Path, name: str, share: float) -> None:
     got = page(shared_dir / f"data/real/dcgm-exporter/{name}.prom", "dcgm")
-    assert got["columns"]["bandwidth_mean"] == [0.0]
+    assert got["columns"]["bandwidth_mean"] == [share]
     assert got["columns"]["source"] == ["dcgm_1005"]
 
 
