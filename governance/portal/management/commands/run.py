@@ -95,3 +95,4 @@ class Command(BaseCommand):
     def welcome(self) -> None:
         """The address, and the demo's logins where there is a demo."""
         self.stdout.write(f"Compute Ledger runs at {self.address}/ (Ctrl-C stops it)")
+        self.stdout.flush()
