@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from governance.reports.domain.kpis import KPIS, break_even_months, quantile
-from governance.reports.domain.usage import BINS, Usage, Weighted, together
+from governance.reports.domain.kpis import KPIS, break_even_months, sums_of
+from governance.telemetry.domain.columns import BINS, SHARE
+from governance.telemetry.domain.rollup import Usage
 
 
 @pytest.mark.parametrize("key", sorted(KPIS))
@@ -23,13 +24,12 @@ def test_entry_says_what_it_is(key: str) -> None:
     assert all([entry.name, entry.formula, entry.unit, entry.window, entry.coverage])
 
 
-EMPTY = Usage(source="nvml_gpm", fidelity="dram_bw")
 OF_USAGE = [k for k in KPIS.values() if list(k.example[0]) == ["usage"]]
 
 
 @pytest.mark.parametrize("entry", OF_USAGE, ids=lambda entry: entry.key)
 def test_unknown_is_never_zero(entry: object) -> None:
-    assert entry.function(EMPTY) is None  # type: ignore[attr-defined]
+    assert entry.function(sums_of()) is None  # type: ignore[attr-defined]
 
 
 @st.composite
@@ -37,20 +37,20 @@ def usages(draw: st.DrawFn) -> Usage:
     histogram = draw(st.lists(st.integers(0, 500), min_size=BINS, max_size=BINS))
     active = sum(histogram)
     samples = active + draw(st.integers(0, 500))
-    held = draw(st.integers(1, 10_000))
-    return Usage(
-        source="nvml_gpm",
-        fidelity="dram_bw",
-        cards=1,
-        held_minutes=held,
-        known_minutes=draw(st.integers(0, held)),
+    billionths = st.integers(0, SHARE)
+    return sums_of(
         samples=samples,
+        activity_samples=samples,
         active_samples=active,
-        bandwidth=Weighted(draw(st.floats(0, 1)) * samples, samples),
-        bandwidth_active=Weighted(draw(st.floats(0, 1)) * active, active),
+        active_ms=active * 1000,
+        bandwidth_samples=samples,
+        bandwidth_total=samples * draw(billionths),
+        bandwidth_active_samples=active,
+        bandwidth_active_total=active * draw(billionths),
         bandwidth_max=draw(st.none() | st.floats(0, 1)),
-        histogram=tuple(histogram),
-        sm=Weighted(draw(st.floats(0, 1)) * samples, samples),
+        histogram=histogram,
+        sm_weight=samples,
+        sm_total=samples * draw(billionths),
     )
 
 
@@ -59,45 +59,37 @@ def test_shares_stay_between_nothing_and_all(usage: Usage) -> None:
     for entry in OF_USAGE:
         value = entry.function(usage)
         if entry.unit == "share" and value is not None:
-            assert 0 <= value <= 1 + 1e-12
+            assert 0 <= value <= 1
 
 
-@given(usages(), usages())
-def test_the_sum_lies_between_its_parts(one: Usage, two: Usage) -> None:
-    for key in ("bandwidth_share_mean", "active_share", "coverage", "under_30_time_share"):
-        parts = [KPIS[key].function(u) for u in (one, two)]
-        known = [p for p in parts if p is not None]
-        whole = KPIS[key].function(one + two)
-        if known:
-            assert min(known) - 1e-9 <= whole <= max(known) + 1e-9
-        else:
-            assert whole is None
-
-
-@given(st.lists(usages(), max_size=5))
-def test_no_order_of_adding_changes_the_answer(parts: list[Usage]) -> None:
-    there, back = together(parts), together(reversed(parts))
-    assert there.keys() == back.keys()
-    for source, usage in there.items():
-        assert usage.histogram == back[source].histogram
-        assert usage.active_samples == back[source].active_samples
-        assert usage.bandwidth.mean == pytest.approx(back[source].bandwidth.mean)
-
-
-def test_two_sources_never_mix() -> None:
-    with pytest.raises(ValueError, match="two metric sources"):
-        EMPTY + Usage(source="nvml_duty", fidelity="duty_bound")
-
-
-@given(st.lists(st.integers(0, 100), min_size=BINS, max_size=BINS), st.floats(0.01, 0.98))
-def test_quantiles_grow(histogram: list[int], q: float) -> None:
-    low, high = quantile(histogram, q), quantile(histogram, q + 0.01)
-    assert (low is None) == (high is None) == (not sum(histogram))
-    if low is not None and high is not None:
-        assert 0 <= low <= high <= 1
+@pytest.mark.parametrize("monthly", ["0", "-1"])
+def test_no_monthly_price_no_break_even(monthly: str) -> None:
+    assert break_even_months(Decimal(12), Decimal(monthly)) is None
 
 
 def test_a_long_way_to_break_even_is_none() -> None:
     assert break_even_months(Decimal(13), Decimal(1)) is None
     assert break_even_months(Decimal(12), Decimal(1)) is None
     assert break_even_months(Decimal("11.99"), Decimal(1)) == 12
+
+
+decimals = st.integers(-(10**9), 10**9).map(lambda n: Decimal(n) / 100)
+
+
+@given(decimals, st.integers(0, 1000).map(lambda n: Decimal(n) / 1000))
+def test_paid_bandwidth_is_used_or_not(cost: Decimal, share: Decimal) -> None:
+    unused = KPIS["paid_bandwidth_not_used"].function(cost, share)
+    assert abs(unused + cost * share - cost) <= Decimal("0.005")
+    assert KPIS["paid_bandwidth_not_used"].function(cost, None) is None
+
+
+@given(st.floats(0.01, 1000), st.floats(0.01, 1000))
+def test_an_error_is_the_same_both_ways(predicted: float, actual: float) -> None:
+    error = KPIS["estimate_error"].function
+    assert error(predicted, actual) == pytest.approx(error(actual, predicted))
+    assert error(predicted, actual) >= 0
+
+
+@given(st.lists(st.floats(0, 100), min_size=1))
+def test_a_running_error_lies_among_the_errors(errors: list[float]) -> None:
+    assert min(errors) <= KPIS["predictor_error"].function(errors) <= max(errors)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from governance.reports.domain.kpis import quotient
+from governance.reports.domain.registry import quotient
 
 Severity = Literal["minor", "major", "critical"]
 GROWTH = Decimal("0.20")

@@ -1,4 +1,4 @@
-"""The registry of key figures: one entry each with formula, unit, window and coverage rule.
+"""The key figures: one entry each with formula, unit, window and coverage rule.
 
 The help page, the tooltips and the reports are made from it. Each entry carries a worked example
 that the tests run. Money goes in and comes out as `Decimal`, shares are 0..1, None is not known;
@@ -7,195 +7,158 @@ a formula whose denominator is zero answers None, never zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from decimal import Decimal
-from fractions import Fraction
 from math import floor
 from typing import Any
 
 from governance.kernel.money import round_exact
 from governance.kernel.reasons import N_
-from governance.reports.domain.usage import BINS, Usage, Weighted
+from governance.reports.domain.registry import BOOKED, BOTH, KPIS, kpi, quotient, ratio
+from governance.telemetry.domain.columns import BINS, SHARE
+from governance.telemetry.domain.rollup import COUNTED, LARGEST, SUMMED, Usage, add, figures
 
-LOW = 0.30
-"""The share of the sources' rule: cards under it are to be changed for smaller ones."""
-
-ENOUGH = 0.70
-"""Coverage from which a figure counts as complete."""
+__all__ = ["KPIS", "sums_of"]
 
 
-@dataclass(frozen=True, slots=True)
-class Kpi:
-    """A key figure. `formula` is printed as it stands; `coverage` says from when it counts."""
+def _figure(key: str) -> Callable[[Usage], Any]:
+    """The figure of this name that the roll-ups give; there is one definition of it."""
 
-    key: str
-    name: str
-    formula: str
-    unit: str
-    window: str
-    coverage: str
-    function: Callable[..., Any]
-    example: tuple[Mapping[str, Any], Any]
-    version: int = 1
-    source: str = ""
+    def figure(usage: Usage) -> Any:
+        return figures(usage)[key]
+
+    return figure
 
 
-KPIS: dict[str, Kpi] = {}
-
-ANY = N_("any period")
-MEASURED = N_("complete from 70 % of the rented minutes on, else marked incomplete")
-BOOKED = N_("counts every posted charge; needs no telemetry")
-BOTH = N_("cost of measured cards only; cards without a reading are named and left out")
-
-
-def kpi(
-    key: str,
-    name: str,
-    formula: str,
-    unit: str,
-    *,
-    example: tuple[Mapping[str, Any], Any],
-    window: str = ANY,
-    coverage: str = MEASURED,
-    source: str = "",
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Put a function into the registry under its key."""
-
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        if key in KPIS:
-            raise RuntimeError(f"two key figures named {key}")
-        KPIS[key] = Kpi(
-            key, name, formula, unit, window, coverage, function, example, source=source
-        )
-        return function
-
-    return register
+def sums_of(**columns: Any) -> Usage:
+    """Roll-up sums with these columns, all others nothing."""
+    row = {
+        **dict.fromkeys(COUNTED + SUMMED, 0),
+        **dict.fromkeys(LARGEST),
+        "histogram": [0] * BINS,
+        "bandwidth_max": None,
+        "bandwidth_peak_at": None,
+    }
+    return add([row | columns])
 
 
-def _example(**fields: Any) -> Usage:
-    return Usage(source="nvml_gpm", fidelity="dram_bw", **fields)
-
-
-def _histogram(*filled: tuple[int, int]) -> tuple[int, ...]:
+def _histogram(**filled: int) -> list[int]:
     counts = [0] * BINS
-    for index, count in filled:
-        counts[index] = count
-    return tuple(counts)
+    for step, count in filled.items():
+        counts[int(step.removeprefix("from_")) // 5] = count
+    return counts
 
 
-def ratio(part: float, whole: float) -> float | None:
-    """part / whole, None where there is no whole."""
-    return part / whole if whole else None
-
-
-def quotient(part: Decimal, whole: Decimal, places: int = 6) -> Decimal | None:
-    """part / whole of money or hours at so many places, None where there is no whole."""
-    if not whole:
-        return None
-    return round_exact(Fraction(part) / Fraction(whole), places)
-
-
-@kpi(
-    "bandwidth_share_mean",
-    N_("Bandwidth share, all time"),
-    N_("sum of (share x samples) / samples"),
-    "share",
-    example=({"usage": _example(bandwidth=Weighted(30.0, 120))}, 0.25),
-)
-def bandwidth_share_mean(usage: Usage) -> float | None:
-    return usage.bandwidth.mean
-
-
-@kpi(
-    "bandwidth_share_active_mean",
-    N_("Bandwidth share, active time"),
-    N_("sum of (share x active samples) / active samples"),
-    "share",
-    example=({"usage": _example(bandwidth_active=Weighted(30.0, 60))}, 0.5),
-)
-def bandwidth_share_active_mean(usage: Usage) -> float | None:
-    return usage.bandwidth_active.mean
-
-
-def quantile(histogram: Sequence[int], q: float) -> float | None:
-    """The share under which a part `q` of the active samples lies; even within a step of 5 %."""
-    whole = sum(histogram)
-    if not whole:
-        return None
-    wanted, seen = q * whole, 0
-    for index, count in enumerate(histogram):
-        if count and seen + count >= wanted:
-            return (index + (wanted - seen) / count) / BINS
-        seen += count
-    return 1.0
-
-
-@kpi(
-    "bandwidth_share_p50",
-    N_("Bandwidth share, median of active time"),
-    N_("histogram of active samples in steps of 5 %, even within a step"),
-    "share",
-    example=({"usage": _example(histogram=_histogram((4, 10)))}, 0.225),
-)
-def bandwidth_share_p50(usage: Usage) -> float | None:
-    return quantile(usage.histogram, 0.5)
-
-
-@kpi(
-    "bandwidth_share_p95",
-    N_("Bandwidth share, 95th percentile of active time"),
-    N_("histogram of active samples in steps of 5 %, even within a step"),
-    "share",
-    example=({"usage": _example(histogram=_histogram((0, 90), (10, 10)))}, 0.525),
-)
-def bandwidth_share_p95(usage: Usage) -> float | None:
-    return quantile(usage.histogram, 0.95)
-
-
-@kpi(
-    "bandwidth_share_max",
-    N_("Bandwidth share, peak"),
-    N_("largest share of any minute, with its time"),
-    "share",
-    example=({"usage": _example(bandwidth_max=0.91)}, 0.91),
-)
-def bandwidth_share_max(usage: Usage) -> float | None:
-    return usage.bandwidth_max
-
-
-@kpi(
-    "under_30_time_share",
-    N_("Active time under 30 %"),
-    N_("active samples under 30 % of bandwidth / active samples"),
-    "share",
-    example=({"usage": _example(histogram=_histogram((5, 3), (6, 1)))}, 0.75),
-)
-def under_30_time_share(usage: Usage) -> float | None:
-    return ratio(sum(usage.histogram[: round(LOW * BINS)]), sum(usage.histogram))
-
-
-@kpi(
-    "active_share",
-    N_("Active time"),
-    N_("active samples / samples; active is SM or GR over 5 %, or GPU utilisation over 0"),
-    "share",
-    example=({"usage": _example(samples=60, active_samples=45)}, 0.75),
-)
-def active_share(usage: Usage) -> float | None:
-    return ratio(usage.active_samples, usage.samples)
-
-
-@kpi(
-    "idle_hours",
-    N_("Idle time"),
-    N_("known card-hours x (1 - active share)"),
-    "card-hours",
-    example=({"usage": _example(known_minutes=120, samples=60, active_samples=45)}, 0.5),
-)
-def idle_hours(usage: Usage) -> float | None:
-    share = active_share(usage)
-    return None if share is None else usage.known_minutes / 60 * (1 - share)
+_MEASURED: list[tuple[str, str, str, str, dict[str, Any], Any]] = [
+    (
+        "bandwidth_share_mean",
+        N_("Bandwidth share, all time"),
+        N_("sum of (share x samples) / samples"),
+        "share",
+        {"bandwidth_total": 30 * SHARE, "bandwidth_samples": 120},
+        0.25,
+    ),
+    (
+        "bandwidth_share_active_mean",
+        N_("Bandwidth share, active time"),
+        N_("sum of (share x active samples) / active samples"),
+        "share",
+        {"bandwidth_active_total": 30 * SHARE, "bandwidth_active_samples": 60},
+        0.5,
+    ),
+    (
+        "bandwidth_share_p50",
+        N_("Bandwidth share, median of active time"),
+        N_("histogram of active samples in steps of 5 %, even within a step"),
+        "share",
+        {"histogram": _histogram(from_20=10)},
+        0.225,
+    ),
+    (
+        "bandwidth_share_p95",
+        N_("Bandwidth share, 95th percentile of active time"),
+        N_("histogram of active samples in steps of 5 %, even within a step"),
+        "share",
+        {"histogram": _histogram(from_0=90, from_50=10)},
+        0.525,
+    ),
+    (
+        "bandwidth_share_max",
+        N_("Bandwidth share, peak"),
+        N_("largest share read in any minute, with its time"),
+        "share",
+        {"bandwidth_max": 0.91, "bandwidth_peak_at": 60},
+        0.91,
+    ),
+    (
+        "under_30_time_share",
+        N_("Active time under 30 %"),
+        N_("active samples under 30 % of bandwidth / active samples"),
+        "share",
+        {"histogram": _histogram(from_25=3, from_30=1)},
+        0.75,
+    ),
+    (
+        "active_share",
+        N_("Active time"),
+        N_("active samples / samples; active is SM or GR over 5 %, or GPU utilisation over 0"),
+        "share",
+        {"activity_samples": 60, "active_samples": 45},
+        0.75,
+    ),
+    (
+        "active_hours",
+        N_("Active card-hours"),
+        N_("sum over minutes of the active part of its samples"),
+        "card-hours",
+        {"activity_samples": 60, "active_ms": 1_800_000},
+        0.5,
+    ),
+    (
+        "gpu_duty_mean",
+        N_("GPU utilisation (time)"),
+        N_("sum of (utilisation x samples) / samples; time in which any kernel ran"),
+        "share",
+        {"gpu_duty_total": 9 * SHARE, "gpu_duty_weight": 10},
+        0.9,
+    ),
+    (
+        "sm_mean",
+        N_("SM activity"),
+        N_("sum of (SM activity x samples) / samples"),
+        "share",
+        {"sm_total": 5 * SHARE, "sm_weight": 10},
+        0.5,
+    ),
+    (
+        "tensor_mean",
+        N_("Tensor core activity"),
+        N_("sum of (tensor activity x samples) / samples"),
+        "share",
+        {"tensor_total": 2 * SHARE, "tensor_weight": 10},
+        0.2,
+    ),
+    (
+        "power_w_mean",
+        N_("Power"),
+        N_("sum of (watts x samples) / samples, per card"),
+        "W",
+        {"power_w_total": 3_000_000, "power_w_weight": 10},
+        300.0,
+    ),
+    (
+        "memory_used_peak_bytes",
+        N_("Memory peak"),
+        N_("largest memory use of any card and minute"),
+        "bytes",
+        {"memory_used_bytes": 70 * 2**30},
+        70 * 2**30,
+    ),
+]
+for _key, _name, _formula, _unit, _columns, _expected in _MEASURED:
+    kpi(_key, _name, _formula, _unit, example=({"usage": sums_of(**_columns)}, _expected))(
+        _figure(_key)
+    )
 
 
 @kpi(
@@ -204,65 +167,21 @@ def idle_hours(usage: Usage) -> float | None:
     N_("card-minutes known / card-minutes rented"),
     "share",
     coverage=N_("is itself the rule"),
-    example=({"usage": _example(known_minutes=61, held_minutes=100)}, 0.61),
+    example=({"known": 61, "held": 100}, 0.61),
 )
-def coverage(usage: Usage) -> float | None:
-    return ratio(usage.known_minutes, usage.held_minutes)
+def coverage(known: float, held: float) -> float | None:
+    return ratio(known, held)
 
 
 @kpi(
-    "gpu_duty_mean",
-    N_("GPU utilisation (time)"),
-    N_("sum of (utilisation x samples) / samples; time in which any kernel ran"),
-    "share",
-    example=({"usage": _example(gpu_duty=Weighted(9.0, 10))}, 0.9),
+    "idle_hours",
+    N_("Idle time"),
+    N_("known card-hours x (1 - active share)"),
+    "card-hours",
+    example=({"known_hours": 2.0, "active": 0.75}, 0.5),
 )
-def gpu_duty_mean(usage: Usage) -> float | None:
-    return usage.gpu_duty.mean
-
-
-@kpi(
-    "sm_share_mean",
-    N_("SM activity"),
-    N_("sum of (SM activity x samples) / samples"),
-    "share",
-    example=({"usage": _example(sm=Weighted(5.0, 10))}, 0.5),
-)
-def sm_share_mean(usage: Usage) -> float | None:
-    return usage.sm.mean
-
-
-@kpi(
-    "tensor_share_mean",
-    N_("Tensor core activity"),
-    N_("sum of (tensor activity x samples) / samples"),
-    "share",
-    example=({"usage": _example(tensor=Weighted(2.0, 10))}, 0.2),
-)
-def tensor_share_mean(usage: Usage) -> float | None:
-    return usage.tensor.mean
-
-
-@kpi(
-    "power_mean_w",
-    N_("Power"),
-    N_("sum of (watts x samples) / samples, per card"),
-    "W",
-    example=({"usage": _example(power_w=Weighted(3000.0, 10))}, 300.0),
-)
-def power_mean_w(usage: Usage) -> float | None:
-    return usage.power_w.mean
-
-
-@kpi(
-    "memory_used_peak_bytes",
-    N_("Memory peak"),
-    N_("largest memory use of any card and minute"),
-    "bytes",
-    example=({"usage": _example(memory_peak_bytes=70 * 2**30)}, 70 * 2**30),
-)
-def memory_used_peak_bytes(usage: Usage) -> int | None:
-    return usage.memory_peak_bytes
+def idle_hours(known_hours: float, active: float | None) -> float | None:
+    return None if active is None else known_hours * (1 - active)
 
 
 @kpi(
