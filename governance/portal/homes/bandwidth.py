@@ -9,7 +9,8 @@ from governance.accounts import queries as accounts
 from governance.kernel.policy import Actor
 from governance.portal.homes.periods import Window
 from governance.portal.homes.shapes import Tile
-from governance.reports.domain.kpis import ENOUGH, KPIS, LOW
+from governance.reports.domain.kpis import KPIS
+from governance.reports.domain.registry import ENOUGH, LOW
 from governance.telemetry import queries as telemetry
 from governance.telemetry.domain.sources import Fidelity, Source
 from governance.ui import charts, formats
