@@ -23,14 +23,6 @@ def projects_visible_to(viewer: Actor) -> QuerySet[Project]:
     return Project.objects.visible_to(viewer)
 
 
-def project(project_id: int) -> Project:
-    """A project by its id, for acts that were granted before; Missing (404) if there is none."""
-    found = Project.objects.select_related("team", "cost_centre").filter(pk=project_id).first()
-    if found is None:
-        raise Missing()
-    return found
-
-
 def team(team_id: int) -> Team:
     """A team by its id, for acts that were granted before; Missing (404) if there is none."""
     found = Team.objects.filter(pk=team_id).first()

@@ -124,22 +124,23 @@ def positions(budgets: Iterable[Budget], at: datetime) -> list[tuple[Budget, Pos
     ]
 
 
-def covering(project_id: int, period: Period) -> QuerySet[Budget]:
-    """Budgets of the project, its team and its cost centre that overlap the period."""
+def owned_by(project_id: int) -> QuerySet[Budget]:
+    """Budgets of the project, its team and its cost centre, of any time."""
     project = accounts.project(project_id)
     owners = Q(project_id=project.pk) | Q(team_id=project.team_id)
     if project.cost_centre_id:
         owners |= Q(cost_centre_id=project.cost_centre_id)
-    return Budget.objects.filter(owners, starts_at__lt=period.end, ends_at__gt=period.start)
+    return Budget.objects.filter(owners)
+
+
+def covering(project_id: int, period: Period) -> QuerySet[Budget]:
+    """Budgets of the project, its team and its cost centre that overlap the period."""
+    return owned_by(project_id).filter(starts_at__lt=period.end, ends_at__gt=period.start)
 
 
 def budgets_for_project(project_id: int, at: datetime) -> list[Budget]:
     """Budgets that a cost of the project at the time counts against: project, team, cost centre."""
-    project = accounts.project(project_id)
-    owners = Q(project_id=project.pk) | Q(team_id=project.team_id)
-    if project.cost_centre_id:
-        owners |= Q(cost_centre_id=project.cost_centre_id)
-    found = Budget.objects.filter(owners, starts_at__lte=at, ends_at__gt=at)
+    found = owned_by(project_id).filter(starts_at__lte=at, ends_at__gt=at)
     return list(found.select_related("team", "project", "cost_centre").order_by("pk"))
 
 
@@ -252,3 +253,13 @@ def faults() -> list[str]:
         if share["left"] != share["held"]
     ]
     return found
+
+
+def posted_by_prefix(prefix: str) -> dict[str, Decimal]:
+    """The balance per currency of all accounts whose code begins with the prefix."""
+    rows = (
+        Posting.objects.filter(account__code__startswith=prefix)
+        .values("currency")
+        .annotate(total=Sum("amount"))
+    )
+    return {row["currency"]: row["total"] for row in rows}

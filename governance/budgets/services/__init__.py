@@ -4,6 +4,7 @@ from governance.budgets import policies
 from governance.budgets.services.holds import (
     Spending,
     consume_hold,
+    lock_budgets,
     place_hold,
     record_spending,
     release_hold,
@@ -26,6 +27,7 @@ __all__ = [
     "consume_hold",
     "create_budget",
     "grant_overdraft",
+    "lock_budgets",
     "place_hold",
     "policies",
     "post_many",

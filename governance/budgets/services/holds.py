@@ -78,6 +78,14 @@ def place_hold(
         return hold.pk
 
 
+def lock_budgets(*, project_id: int, hold_key: str = "") -> None:
+    """Lock the budgets that costs of the project may touch, before its rental is locked."""
+    owned = queries.owned_by(project_id)
+    if hold_key:
+        owned |= Budget.objects.filter(hold_shares__hold__key=hold_key)
+    _lock(owned)
+
+
 def release_hold(*, actor: Actor, key: str, now: datetime) -> None:
     """Give back what is left of a hold; a released or unknown hold stays as it is."""
     with transaction.atomic():

@@ -1,0 +1,39 @@
+"""Acts on rentals: open, change, end, charge, import, and close a month."""
+
+from governance.rentals import policies
+from governance.rentals.services.changing import (
+    change_price,
+    change_quantity,
+    end_rental,
+    extend_rental,
+    set_auto_renew,
+    start_rental,
+    stop_rental,
+)
+from governance.rentals.services.charging import ChargeRun, advance_states, charge_rentals
+from governance.rentals.services.closing import close_month
+from governance.rentals.services.opening import (
+    ComponentSpec,
+    RentalSpec,
+    assign_cards,
+    create_rental,
+)
+
+__all__ = [
+    "ChargeRun",
+    "ComponentSpec",
+    "RentalSpec",
+    "advance_states",
+    "assign_cards",
+    "change_price",
+    "change_quantity",
+    "charge_rentals",
+    "close_month",
+    "create_rental",
+    "end_rental",
+    "extend_rental",
+    "policies",
+    "set_auto_renew",
+    "start_rental",
+    "stop_rental",
+]
