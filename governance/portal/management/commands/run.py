@@ -12,6 +12,8 @@ from governance.plumbing import schema, static
 from governance.plumbing.models import Heartbeat
 from governance.plumbing.supervisor import Fallen, Program, Supervisor
 from governance.plumbing.tasks import QUEUES
+from governance.portal.demo import collectors
+from governance.portal.demo.cast import PASSWORD, PEOPLE
 
 READY_SECONDS = 120
 ANSWER_SECONDS = 5
@@ -29,6 +31,9 @@ class Command(BaseCommand):
             self.prepare()
             for program in self.programs():
                 supervisor.start(program)
+            if settings.DEMO:
+                for program in collectors.programs(settings.DATA_DIR / "demo", settings.PORT):
+                    supervisor.start(program)
             self.say("waiting until all is healthy")
             if not supervisor.wait_until(self.ready, READY_SECONDS):
                 raise CommandError(f"not healthy after {READY_SECONDS} s: {self.health()}")
@@ -95,4 +100,9 @@ class Command(BaseCommand):
     def welcome(self) -> None:
         """The address, and the demo's logins where there is a demo."""
         self.stdout.write(f"Compute Ledger runs at {self.address}/ (Ctrl-C stops it)")
+        if settings.DEMO:
+            width = max(len(person.email) for person in PEOPLE)
+            for person in PEOPLE:
+                if person.is_shown:
+                    self.stdout.write(f"  {person.email:<{width}}  {PASSWORD}")
         self.stdout.flush()
