@@ -18,6 +18,7 @@ from governance.rentals.services.opening import (
     assign_cards,
     create_rental,
 )
+from governance.rentals.services.reminding import remind
 
 __all__ = [
     "ChargeRun",
@@ -33,6 +34,7 @@ __all__ = [
     "end_rental",
     "extend_rental",
     "policies",
+    "remind",
     "set_auto_renew",
     "start_rental",
     "stop_rental",
