@@ -90,17 +90,29 @@ def run(settings: Settings) -> int:
     """Run the agent until SIGTERM or SIGINT."""
     from collector.agent import Agent
     from collector.log import log
-    from collector.spool import Spool, SpoolBusy
-    from collector.web import Server, parse_bind
 
-    if settings.bind != "none":
-        try:
-            parse_bind(settings.bind)
-        except ValueError as error:
-            raise SettingsError(f"--bind {error}") from None
     source = open_source(settings)
+    agent = Agent(settings, _spool(settings), source)
+    pusher = None
+    if settings.push_url:
+        from collector.push import Pusher
+
+        pusher = Pusher(agent, settings)
+    server = _serve(settings, agent)
+    if pusher:
+        pusher.start()
+    agent.run_until_signalled()
+    if server:
+        server.close()
+    log("stopped")
+    return 0
+
+
+def _spool(settings: Settings):
+    from collector.spool import Spool, SpoolBusy
+
     try:
-        spool = Spool(
+        return Spool(
             settings.data_dir,
             fsync=settings.fsync,
             max_age_s=settings.keep_days * 86400,
@@ -110,25 +122,27 @@ def run(settings: Settings) -> int:
         raise SettingsError(f"--data-dir: {error}") from None
     except OSError as error:
         raise SettingsError(f"--data-dir {settings.data_dir}: {error.strerror}") from None
-    agent = Agent(settings, spool, source)
-    server = None
-    if settings.bind != "none":
-        from collector.routes import Routes
-        from collector.settings import server_token
 
-        routes = Routes(agent, server_token(settings))
-        tls = _tls(settings)
-        try:
-            server = Server(settings.bind, routes, tls=tls)
-        except OSError as error:
-            raise SettingsError(f"--bind {settings.bind}: {error.strerror}") from None
-        scheme = "https" if tls else "http"
-        log(f"serving on {scheme}://{server.address[0]}:{server.address[1]}, agent {spool.agent}")
-    agent.run_until_signalled()
-    if server:
-        server.close()
-    log("stopped")
-    return 0
+
+def _serve(settings: Settings, agent):
+    if settings.bind == "none":
+        return None
+    from collector.log import log
+    from collector.routes import Routes
+    from collector.settings import server_token
+    from collector.web import Server
+
+    tls = _tls(settings)
+    try:
+        server = Server(settings.bind, Routes(agent, server_token(settings)), tls=tls)
+    except ValueError as error:
+        raise SettingsError(f"--bind {error}") from None
+    except OSError as error:
+        raise SettingsError(f"--bind {settings.bind}: {error.strerror or error}") from None
+    scheme = "https" if tls else "http"
+    host = f"[{server.address[0]}]" if ":" in server.address[0] else server.address[0]
+    log(f"serving on {scheme}://{host}:{server.address[1]}, agent {agent.spool.agent}")
+    return server
 
 
 def _tls(settings: Settings):

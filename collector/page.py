@@ -17,6 +17,19 @@ FORMAT = 1
 LIMIT, MAX_LIMIT = 1000, 5000
 
 
+class Page:
+    """A page as JSON text, with what its sender needs to know of it."""
+
+    __slots__ = ("body", "empty", "more", "next", "rows")
+
+    def __init__(self, body: bytes, cursor: str, *, more: bool, rows: int, empty: bool) -> None:
+        self.body = body
+        self.next = cursor
+        self.more = more
+        self.rows = rows
+        self.empty = empty
+
+
 class BadCursor(Exception):
     """The cursor cannot be read; the text says what would be right."""
 
@@ -45,8 +58,8 @@ def build(
     after: str | None = None,
     limit: int = LIMIT,
     health: dict[str, object] | None = None,
-) -> bytes:
-    """The page behind the cursor ``after`` as JSON text.
+) -> Page:
+    """The page behind the cursor ``after``.
 
     Raises BadCursor. A cursor of another epoch starts at the oldest row; one ahead of the spool
     means that the store was rolled back, and begins a new epoch.
@@ -71,7 +84,7 @@ def _assemble(
     limit: int,
     new_epoch: bool,
     health: dict[str, object] | None,
-) -> bytes:
+) -> Page:
     now = spool.clock()
     newest = int(spool.read("SELECT coalesce(max(value), 0) FROM meta WHERE key='seq'")[0][0])
     first, last, count = spool.read(
@@ -122,7 +135,13 @@ def _assemble(
             text = json.dumps([value for (value,) in values], allow_nan=False, ensure_ascii=False)
         parts.append(f'{"," if number else ""}"{name}":{text}')
     parts.append("}}")
-    return "".join(parts).encode()
+    return Page(
+        "".join(parts).encode(),
+        f"{spool.epoch}:{until}",
+        more=more,
+        rows=count,
+        empty=count == 0 and not gaps,
+    )
 
 
 def _card(card: tuple) -> dict[str, object]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hmac
 import json
-import zlib
+from _operator import _compare_digest as same
 
 from collector import exposition
 from collector.agent import Agent
 from collector.page import LIMIT, BadCursor, build
-from collector.web import Limiter, Request, Response
+from collector.web import Limiter, Request, Response, gzip
 
 JSON = "application/json"
 
@@ -59,7 +58,7 @@ class Routes:
     def _authorized(self, request: Request) -> bool:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         given = token.strip().encode("latin-1", "replace")
-        return hmac.compare_digest(given, self._token) and scheme.lower() == "bearer"
+        return same(given, self._token) and scheme.lower() == "bearer"
 
     def _samples(self, request: Request) -> Response:
         text = request.query.get("limit", str(LIMIT))
@@ -75,7 +74,7 @@ class Routes:
             )
         except BadCursor as error:
             return fault(400, "bad_cursor", str(error))
-        return packed(request, page, JSON)
+        return packed(request, page.body, JSON)
 
 
 def packed(request: Request, body: bytes, content_type: str) -> Response:
@@ -89,9 +88,3 @@ def packed(request: Request, body: bytes, content_type: str) -> Response:
     ):
         return Response(200, gzip(body), content_type, **{"Content-Encoding": "gzip"})
     return Response(200, body, content_type)
-
-
-def gzip(body: bytes) -> bytes:
-    """RFC 1952 by zlib alone; the gzip module is not needed for it."""
-    packer = zlib.compressobj(5, zlib.DEFLATED, 31)
-    return packer.compress(body) + packer.flush()

@@ -10,6 +10,7 @@ import contextlib
 import socket
 import threading
 import time
+import zlib
 from urllib.parse import parse_qsl, unquote
 
 from collector.log import log
@@ -162,8 +163,6 @@ class Server:
         deadline = time.monotonic() + self._timeout
         data = b""
         while b"\r\n\r\n" not in data:
-            if len(data) > MAX_HEAD:
-                raise BadRequest(431, "the request head is too large")
             left = deadline - time.monotonic()
             if left <= 0:
                 raise TimeoutError
@@ -172,6 +171,8 @@ class Server:
             if not piece:
                 raise ConnectionError
             data += piece
+            if len(data) > MAX_HEAD:
+                raise BadRequest(431, "the request head is too large")
         connection.settimeout(self._timeout)
         lines = data.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
         words = lines[0].split(" ")
@@ -211,3 +212,9 @@ class Limiter:
                 self._buckets.clear()
             self._buckets[peer] = (max(0.0, tokens - 1), now)
             return tokens >= 1
+
+
+def gzip(body: bytes) -> bytes:
+    """RFC 1952 by zlib alone; the gzip module is not needed for it."""
+    packer = zlib.compressobj(5, zlib.DEFLATED, 31)
+    return packer.compress(body) + packer.flush()

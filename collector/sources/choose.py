@@ -1,14 +1,159 @@
-"""Which live source reads here."""
+"""Which live source reads here; chosen again while nothing can be read."""
 
 from __future__ import annotations
 
+import ctypes
+import os
+import shutil
+import time
+from collections.abc import Callable
+
+from collector.log import log
+from collector.model import Card, Reading
 from collector.settings import Settings, SettingsError
+from collector.sources import Unavailable
+
+AGAIN_S = 30.0
 
 
 def live_source(settings: Settings):
     """The source that ``--source`` names."""
-    if settings.source in ("auto", "nvml"):
-        from collector.sources.nvml import Nvml
+    if settings.source == "auto":
+        return Auto(settings)
+    makers = _makers(settings)
+    if settings.source not in makers:
+        raise SettingsError(
+            f"--source {settings.source!r}: use auto, {', '.join(makers)} or replay:FILE"
+        )
+    return makers[settings.source]()
 
-        return Nvml(processes=settings.processes)
-    raise SettingsError(f"--source {settings.source}: not available yet, use replay:FILE")
+
+def _makers(settings: Settings) -> dict[str, Callable]:
+    return {
+        "nvml": lambda: _nvml(settings),
+        "dcgm": lambda: _dcgm(settings),
+        "ascend": lambda: _ascend(settings),
+        "amd": lambda: _amd(settings),
+    }
+
+
+def _nvml(settings: Settings):
+    from collector.sources.nvml import Nvml
+
+    overlay = None
+    if settings.dcgm_url:
+        from collector.sources.overlay import Overlay
+
+        overlay = Overlay(settings.dcgm_url)
+    return Nvml(processes=settings.processes, overlay=overlay)
+
+
+def _dcgm(settings: Settings):
+    from collector.sources.dcgm import source
+
+    return source(settings.dcgm_url)
+
+
+def _ascend(settings: Settings):
+    from collector.sources.programs import ascend
+
+    return ascend(settings.npu_smi, settings.npu_url)
+
+
+def _amd(settings: Settings):
+    from collector.sources.programs import amd
+
+    return amd(settings.rocm_smi, settings.amd_smi)
+
+
+def findings(settings: Settings) -> dict[str, str | None]:
+    """What speaks for each source here (None: nothing), in the order of preference."""
+    return {
+        "nvml": _library("libnvidia-ml.so.1"),
+        "ascend": settings.npu_url or _program(settings.npu_smi) or _device("/dev/davinci_manager"),
+        "amd": _program(settings.rocm_smi) or _program(settings.amd_smi) or _device("/dev/kfd"),
+        "dcgm": listens(settings.dcgm_url),
+    }
+
+
+def _library(name: str) -> str | None:
+    try:
+        ctypes.CDLL(name)
+    except OSError:
+        return None
+    return f"{name} can be loaded"
+
+
+def _program(name: str) -> str | None:
+    path = shutil.which(name)
+    return f"{path} is installed" if path else None
+
+
+def _device(path: str) -> str | None:
+    return f"{path} exists" if os.path.exists(path) else None
+
+
+def listens(url: str) -> str | None:
+    """Whether anything listens there; a plain connection, so that no HTTP client is loaded."""
+    import socket
+
+    host, _, port = url.partition("://")[2].partition("/")[0].rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=0.5):
+            return f"{url} answers"
+    except (OSError, ValueError):
+        return None
+
+
+class Auto:
+    """The first source that something speaks for; looked at again while it gives nothing."""
+
+    name = "auto"
+
+    def __init__(self, settings: Settings, clock=time.monotonic) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._source = None
+        self._look_at = 0.0
+        self.chosen: str | None = None
+
+    def poll(self, at: float) -> list[tuple[Card, Reading]]:
+        """Readings of the chosen source; raises Unavailable with what is missing."""
+        if self._source is None:
+            self._choose()
+        try:
+            return self._source.poll(at)  # type: ignore[attr-defined]
+        except Unavailable as error:
+            if error.code != "starting" and self._clock() >= self._look_at:
+                self._look_at = self._clock() + AGAIN_S
+                self._change()
+            raise
+
+    def _choose(self) -> None:
+        found = findings(self._settings)
+        self.chosen = next((name for name, reason in found.items() if reason), None)
+        if self.chosen is None:
+            raise Unavailable(
+                "no_source", "no NVIDIA library, npu-smi, rocm-smi or dcgm-exporter was found"
+            )
+        self._source = _makers(self._settings)[self.chosen]()
+        self._look_at = self._clock() + AGAIN_S
+        log(f"source: {self.chosen}, since {found[self.chosen]}")
+
+    def _change(self) -> None:
+        """Leave a source that gives nothing when another one has come up."""
+        found = findings(self._settings)
+        others = [name for name, reason in found.items() if reason and name != self.chosen]
+        if not others and found.get(self.chosen or ""):
+            return
+        if others:
+            log(f"source: {self.chosen} gives nothing, {others[0]} since {found[others[0]]}")
+        self.close()
+        if others:
+            self.chosen = others[0]
+            self._source = _makers(self._settings)[self.chosen]()
+
+    def close(self) -> None:
+        if self._source is not None:
+            self._source.close()
+            self._source = None

@@ -118,6 +118,11 @@ class Nvml:
 
     def close(self) -> None:
         """Free what was allocated and shut NVML down."""
+        self._shut()
+        if self._overlay is not None and hasattr(self._overlay, "close"):
+            self._overlay.close()
+
+    def _shut(self) -> None:
         for unit in self._units.values():
             unit.free()
         self._units.clear()
@@ -276,7 +281,7 @@ class Nvml:
         return unit.card, reading
 
     def _start_over(self, code: str, detail: str) -> None:
-        self.close()
+        self._shut()
         self._back_off(Unavailable(code, detail))
         raise self._trouble
 

@@ -36,7 +36,12 @@ class Replay:
             raise FormatError(f"{path}: no readings in the file")
         self._key = f"replay:{os.path.abspath(path)}"
         self._name = os.path.basename(path)
-        self._events = sorted(events, key=lambda event: event[0])
+        # a row is due when its minute is over
+        due = [
+            (at // 60 * 60 + 60 if isinstance(item, dict) else at, card, item)
+            for at, card, item in events
+        ]
+        self._events = sorted(due, key=lambda event: event[0])
         self._speed = speed
         self._loop = loop
         self._shift = shift
@@ -128,7 +133,9 @@ class Replay:
             if readings:
                 ticks.append((at, readings))
             rows += [
-                (card, int(at // 60) * 60, item) for card, item in batch if isinstance(item, dict)
+                (card, int(at // 60) * 60 - 60, item)
+                for card, item in batch
+                if isinstance(item, dict)
             ]
         last = moments[-1][0]
         spool.store(ticks, rows, {self._key: repr(last)})

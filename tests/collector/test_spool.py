@@ -25,7 +25,7 @@ def ticks(card: Card, minutes: int = 1, per_minute: int = 60, start: int = MINUT
 
 
 def page(spool: Spool, after: str | None = None, limit: int = 1000) -> dict:
-    return json.loads(build(spool, after, limit))
+    return json.loads(build(spool, after, limit).body)
 
 
 def test_a_minute_becomes_one_row(spool: Spool, card: Card) -> None:

@@ -16,6 +16,7 @@
  *   used C MIB  reserved C MIB  power C MW  throttle C BITS     xid C CODE (each line once)
  *   eccc C N  eccu C N  ECC counters                            pids C P1,P2   running processes
  *   hang C MS           each call on the card takes so long     pcie_ms MS     PCIe calls block
+ *   minspan MS          least span of a GPM pair, 100 as in the real library
  */
 #include <math.h>
 #include <stdio.h>
@@ -45,7 +46,7 @@ struct card {
 struct sample { double at, integral[RATES]; };
 
 static struct card cards[CARDS], slices[CARDS][SLICES];
-static int order[CARDS], count = 8, init_code, initialised, reload, reload_at_init, pcie_ms;
+static int order[CARDS], count = 8, init_code, initialised, reload, reload_at_init, pcie_ms, min_span_ms;
 static struct timespec file_time;
 static double checked;
 
@@ -100,6 +101,7 @@ static void obey(char *line) {
     if (!strcmp(word, "count")) { count = atoi(rest); return; }
     if (!strcmp(word, "init")) { init_code = atoi(rest); return; }
     if (!strcmp(word, "reload")) { reload = atoi(rest); return; }
+    if (!strcmp(word, "minspan")) { min_span_ms = atoi(rest); return; }
     if (!strcmp(word, "pcie_ms")) { pcie_ms = atoi(rest); return; }
     if (!strcmp(word, "swap")) {
         int a, b;
@@ -156,7 +158,7 @@ static void reread(int force) {
     if (there) changed = s.st_mtim;
     if (!force && changed.tv_sec == file_time.tv_sec && changed.tv_nsec == file_time.tv_nsec) return;
     file_time = changed;
-    count = 8; init_code = 0; reload = 0; pcie_ms = 0;
+    count = 8; init_code = 0; reload = 0; pcie_ms = 0; min_span_ms = 100;
     for (int i = 0; i < CARDS; i++) {
         settle(&cards[i]);
         defaults(&cards[i], i, -1);
@@ -405,7 +407,7 @@ EXPORT int nvmlGpmMetricsGet(struct metrics *m) {
         struct metric *x = &m->list[i];
         x->result = OK;
         int which = x->id == 10 ? DRAM : x->id == 2 ? SM : x->id == 5 ? TENSOR : x->id == 1 ? GRAPHICS : -1;
-        if (span < 0.1) x->value = NAN;
+        if (span * 1000 < min_span_ms) x->value = NAN;
         else if (which >= 0) x->value = (m->b->integral[which] - m->a->integral[which]) / span;
         else if (x->id == 20 || x->id == 21) x->value = 100 + x->id;      /* MiB/s */
         else if (x->id == 60 || x->id == 61) x->value = 5000 + x->id;
