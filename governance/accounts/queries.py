@@ -56,14 +56,6 @@ def holders(ability: str, day: date) -> QuerySet[User]:
     return people().filter(pk__in=held.values("user_id"))
 
 
-def project(project_id: int) -> Project:
-    """A project by id, for the platform's own acts; Missing (404) where there is none."""
-    found = Project.objects.select_related("team", "cost_centre").filter(pk=project_id).first()
-    if found is None:
-        raise Missing()
-    return found
-
-
 def project_for(viewer: Actor, slug: str) -> Project:
     """A project that the viewer may see, or Missing (404)."""
     found = projects_visible_to(viewer).select_related("team").filter(slug=slug).first()

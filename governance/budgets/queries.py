@@ -144,6 +144,30 @@ def budgets_for_project(project_id: int, at: datetime) -> list[Budget]:
     return list(found.select_related("team", "project", "cost_centre").order_by("pk"))
 
 
+def budgets_of_projects(
+    projects: Iterable[Any], now: datetime
+) -> dict[int, list[tuple[Budget, Position]]]:
+    """Budgets not over by `now` of many projects, by project id, with two queries."""
+    known = list(projects)
+    owners = (
+        Q(project__in=[p.pk for p in known])
+        | Q(team__in=[p.team_id for p in known])
+        | Q(cost_centre__in=[p.cost_centre_id for p in known if p.cost_centre_id])
+    )
+    rows = Budget.objects.filter(owners, ends_at__gt=now).order_by("pk")
+    found = positions(rows.select_related("team", "project", "cost_centre"), now)
+    return {
+        p.pk: [
+            (budget, position)
+            for budget, position in found
+            if budget.project_id == p.pk
+            or budget.team_id == p.team_id
+            or (p.cost_centre_id and budget.cost_centre_id == p.cost_centre_id)
+        ]
+        for p in known
+    }
+
+
 def fx_rate(base: str, quote: str, day: date) -> Rate:
     """The rate on a day, also from the opposite pair; Refused (409) where none is on record."""
     if base == quote:

@@ -54,6 +54,11 @@ def record(
     )
 
 
+def trail(**filters: object) -> models.QuerySet[AuditEvent]:
+    """Events by their columns, newest first."""
+    return AuditEvent.objects.filter(**filters).order_by("-id")
+
+
 def _plain(value: Mapping[str, Any] | None) -> Any:
     return None if value is None else json.loads(json.dumps(value, cls=DjangoJSONEncoder))
 

@@ -8,9 +8,11 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from governance.requests.domain.checklist import BUSINESS_TYPES
+from governance.requests.domain.known import METHOD_NAMES
 from governance.requests.domain.lifecycle import STATES
 
 
@@ -101,7 +103,13 @@ class ComputeRequest(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"#{self.pk} {self.title}"
+        return f"#{self.pk} {self.shown_title}"
+
+    @property
+    def shown_title(self) -> str:
+        """Model and method in the reader's language (`title` is for the search)."""
+        model, _comma, _method = self.title.partition(", ")
+        return f"{model}, {gettext(METHOD_NAMES[self.spec['method']])}"
 
 
 class Match(models.Model):

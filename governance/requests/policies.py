@@ -21,10 +21,9 @@ class Turn:
     given_by: dict[int, frozenset[str]] = field(default_factory=dict)
 
 
-def person_id(actor: Any) -> int | None:
-    """The person behind the actor, also behind a token; None for the system."""
-    found: int | None = getattr(actor, "pk", None)
-    return found
+def person_id(actor: Any) -> int:
+    """The person behind the actor, also behind a token; 0 for the system, which owns nothing."""
+    return int(getattr(actor, "pk", 0))
 
 
 @rule("requests.create")
@@ -54,7 +53,7 @@ def write(actor: Actor, request: Any) -> Decision:
     """Messages and trial records: the requester, the team's members, and who may sign."""
     abilities = actor.abilities(request.project.team_id)
     wanted = {"requests.create", "requests.approve", "requests.approve_finance", "rentals.manage"}
-    if person_id(actor) is None or not abilities & wanted:
+    if not person_id(actor) or not abilities & wanted:
         return denied(
             Reason("no_part", N_("Only the team and those who decide take part in this request."))
         )
@@ -66,7 +65,7 @@ def approve(actor: Actor, turn: Any) -> Decision:
     """Sign, ask back or refuse the open step: its ability, own or handed over, and never by the
     requester, nor in the requester's name, nor twice by one person."""
     me = person_id(actor)
-    if me is None or me == turn.requester_id:
+    if not me or me == turn.requester_id:
         return denied(Reason("own_request", N_("Nobody decides on their own request.")))
     if me in turn.signed_by:
         return denied(

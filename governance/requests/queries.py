@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -12,16 +13,32 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from governance.accounts import queries as accounts
 from governance.accounts.authentication import person_of
 from governance.kernel.errors import Missing
+from governance.kernel.periods import Period, anchored, calendar_start
 from governance.kernel.policy import Actor
+from governance.plumbing import audit
+from governance.plumbing.models import AuditEvent
+from governance.requests.domain.lifecycle import HOLDING
 from governance.requests.models import (
     ApprovalPolicy,
     ApprovalStep,
     CalendarDay,
     ComputeRequest,
     Delegation,
+    Match,
+    Message,
     Signature,
 )
 from governance.requests.policies import Turn, person_id
+
+BULKY = ("spec", "answers", "conditions", "package", "reason")
+"""Columns that lists do not need."""
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """What the inbox's rule needs to know beyond roles."""
+
+    stands_in: bool
 
 
 def zone() -> ZoneInfo:
@@ -206,3 +223,67 @@ def delegations_of(viewer: Actor) -> QuerySet[Delegation]:
 def stands_in(viewer: Actor, day: date) -> bool:
     """Does somebody's signature lie with the viewer on the day?"""
     return bool(given_by(viewer, day))
+
+
+def steps_of(request: ComputeRequest) -> list[ApprovalStep]:
+    """All stations of all rounds with their signatures."""
+    rows = request.steps.prefetch_related("signatures__person", "signatures__on_behalf_of")
+    return list(rows.order_by("round", "position"))
+
+
+def messages_of(request: ComputeRequest) -> list[Message]:
+    return list(request.messages.select_related("author"))
+
+
+def matches_of(request: ComputeRequest) -> QuerySet[Match]:
+    """Stored matches, newest first, without their bulky results."""
+    return request.matches.defer("result", "spec")
+
+
+def followers_of(request: ComputeRequest) -> QuerySet[ComputeRequest]:
+    """Changes and renewals of the request that are no drafts."""
+    return request.followers.exclude(state="draft")
+
+
+def trail_of(request: ComputeRequest, most: int = 200) -> list[AuditEvent]:
+    """What happened to the request, newest first."""
+    events = audit.trail(thing_type="requests.computerequest", thing_id=str(request.pk))
+    return list(events[:most])
+
+
+@dataclass(frozen=True, slots=True)
+class MonthOfCards:
+    """Cards of one model that approved requests hold in a local month."""
+
+    month: datetime
+    card: str
+    card_hours: float
+    most: int
+    """Cards at a time, were all of the month's requests to overlap."""
+    requests: int
+
+
+def capacity(viewer: Actor, now: datetime, months: int = 6) -> list[MonthOfCards]:
+    """What approved, bought and running requests hold, by month and card model."""
+    tz = zone()
+    first = calendar_start(now, "month", tz)
+    spans = [
+        Period(anchored(first, "month", i, tz), anchored(first, "month", i + 1, tz))
+        for i in range(months)
+    ]
+    rows = visible(viewer).filter(
+        state__in=HOLDING, ends_at__gt=max(now, first), starts_at__lt=spans[-1].end
+    )
+    sums: dict[tuple[datetime, str], list[tuple[int, float]]] = {}
+    for row in rows.defer("spec", "reason", "answers"):
+        held = Period(row.starts_at, row.ends_at) if row.ends_at else None
+        for span in spans:
+            part = held.overlap(span) if held else None
+            if part is not None and row.package:
+                count = int(row.package["count"])
+                key = (span.start, str(row.package["card_name"]))
+                sums.setdefault(key, []).append((count, float(part.hours) * count))
+    return [
+        MonthOfCards(month, card, sum(h for _, h in held), sum(c for c, _ in held), len(held))
+        for (month, card), held in sorted(sums.items())
+    ]

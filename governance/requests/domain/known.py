@@ -7,16 +7,17 @@ from datetime import datetime
 from typing import Any
 
 from governance.catalog.domain.packaged import load_presets
+from governance.kernel.reasons import N_
 from governance.matching.shapes import RequestSpec
 from governance.requests.domain.spec import total_tokens
 
 METHOD_NAMES = {
-    "pretrain": "pretraining",
-    "full": "full fine-tuning",
-    "lora": "LoRA",
-    "qlora": "QLoRA",
-    "batch_inference": "batch inference",
-    "serving": "serving",
+    "pretrain": N_("pretraining"),
+    "full": N_("full fine-tuning"),
+    "lora": N_("LoRA"),
+    "qlora": N_("QLoRA"),
+    "batch_inference": N_("batch inference"),
+    "serving": N_("serving"),
 }
 
 

@@ -1,7 +1,9 @@
 """Acts on requests. Each is one transaction: permission, locks in order, state, one audit row."""
 
+from governance.requests.services.calendars import import_calendar
 from governance.requests.services.chains import current_policy, set_policy
 from governance.requests.services.deciding import approve, ask_back, refuse
+from governance.requests.services.delegating import delegate, end_delegation
 from governance.requests.services.drafting import (
     ask_of,
     checklist_of,
@@ -23,6 +25,7 @@ from governance.requests.services.following import (
     withdraw,
     write_message,
 )
+from governance.requests.services.importing import import_requests
 from governance.requests.services.matching import Ask, find_packages, package_key, read_ask
 
 __all__ = [
@@ -35,9 +38,13 @@ __all__ = [
     "clone",
     "create_draft",
     "current_policy",
+    "delegate",
     "edit_draft",
+    "end_delegation",
     "expire",
     "find_packages",
+    "import_calendar",
+    "import_requests",
     "mark_active",
     "mark_completed",
     "mark_extended",

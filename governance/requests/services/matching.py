@@ -70,7 +70,7 @@ def find_packages(ask: Ask, now: datetime) -> MatchResult:
     known = cache.get(key)
     if known is not None and known[0] == stamp:
         return from_json(MatchResult, known[1])
-    result = match(ask.spec, offers, now=now)
+    result: MatchResult = match(ask.spec, offers, now=now.astimezone(queries.zone()))
     cache.set(key, (stamp, to_json(result)), _KEEP_S)
     return result
 
