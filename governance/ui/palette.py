@@ -62,13 +62,13 @@ KNOWN: dict[str, dict[str, Ink]] = {
         "forecast": Ink("blue", "dash"),
     },
     "card_model": {
-        "h100-sxm": Ink("sky", symbol="circle"),
+        "h100-80gb-sxm5": Ink("sky", symbol="circle"),
         "h200-sxm": Ink("blue", symbol="diamond"),
-        "h20": Ink("purple", symbol="square"),
-        "a100-80g-sxm": Ink("green", symbol="circle"),
-        "a800-80g-sxm": Ink("orange", symbol="circle"),
+        "h20-96gb": Ink("purple", symbol="square"),
+        "a100-80gb-sxm4": Ink("green", symbol="circle"),
+        "a800-80gb-sxm4": Ink("orange", symbol="circle"),
         "rtx-4090": Ink("vermilion", symbol="triangle-up"),
-        "ascend-910b": Ink("slate", symbol="hexagon"),
+        "ascend-910b1": Ink("slate", symbol="hexagon"),
     },
 }
 

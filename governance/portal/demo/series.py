@@ -41,14 +41,14 @@ def working(load: Load, seed: int) -> pl.Expr:
     return on & (slow(seed + 1, 20) < load.busy)
 
 
-def minutes(
-    machine: Machine, group: Group, first: int, last: int, *, now_minute: int
-) -> pl.DataFrame:
-    """Rows of the group's cards for minutes first..last-1 (since 1970), wire names and units."""
+def minutes(machine: Machine, group: Group, first: int, last: int, *, start: int) -> pl.DataFrame:
+    """Rows of the group's cards for minutes first..last-1 (since 1970), in wire names and units;
+    `start`
+    is the minute at which the demonstration was loaded."""
     load, seed = group.load, machine.seed * 1000 + group.indexes[0]
     span = pl.DataFrame({"minute": pl.int_range(first, last, eager=True)})
     cards = pl.DataFrame({"card": list(group.indexes)})
-    age = (now_minute - pl.col("minute")) / DAY
+    age = (start - pl.col("minute")) / DAY
     frame = span.join(cards, how="cross").with_columns(working(load, seed).alias("on"))
     if load.outage_days:
         frame = frame.filter(~age.is_between(load.outage_days[1], load.outage_days[0]))
@@ -120,22 +120,20 @@ def claims(machine: Machine) -> list[dict[str, object]]:
 
 
 def pages(
-    machine: Machine, first: int, last: int, *, now_minute: int, step: int = 7 * DAY
+    machine: Machine, first: int, last: int, *, start: int, step: int = 7 * DAY
 ) -> Iterator[dict[str, object]]:
     """Samples pages of the machine's history, a week of minutes each."""
-    for start in range(first, last, step):
-        end = min(last, start + step)
-        frame = pl.concat(
-            [minutes(machine, g, start, end, now_minute=now_minute) for g in machine.groups]
-        )
+    for begin in range(first, last, step):
+        end = min(last, begin + step)
+        frame = pl.concat([minutes(machine, g, begin, end, start=start) for g in machine.groups])
         yield {
             "format": 1,
             "agent": f"demo-{machine.name}-history",
             "epoch": "history",
-            "first": int(start),
+            "first": begin,
             "next": f"history:{end}",
             "more": end < last,
-            "now": datetime.fromtimestamp(now_minute * 60, UTC).isoformat(),
+            "now": datetime.fromtimestamp(last * 60, UTC).isoformat(),
             "node": machine.name,
             "cards": claims(machine),
             "columns": frame.to_dict(as_series=False),
@@ -146,9 +144,9 @@ def pages(
 def write_replay(machine: Machine, path: Path, *, first: int, hours: int = 24) -> int:
     """JSON lines that the machine's collector plays in real time; returns how many."""
     last = first + hours * 60
-    frame = pl.concat(
-        [minutes(machine, g, first, last, now_minute=first) for g in machine.groups]
-    ).sort("minute", "card")
+    frame = pl.concat([minutes(machine, g, first, last, start=first) for g in machine.groups]).sort(
+        "minute", "card"
+    )
     cards = claims(machine)
     with path.open("wb") as file:
         for row in frame.drop("seq").iter_rows(named=True):

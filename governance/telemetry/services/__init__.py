@@ -1,5 +1,6 @@
 """Acts of the telemetry room."""
 
+from governance.telemetry import policies
 from governance.telemetry.services.alerts import find_silent
 from governance.telemetry.services.calendar import book_card, end_booking, extend_booking
 from governance.telemetry.services.ingest import Delivery, Receipt, ingest_page, ingest_pages
@@ -31,6 +32,7 @@ __all__ = [
     "ingest_pages",
     "keep",
     "node_for_token",
+    "policies",
     "pull_nodes",
     "revoke_node",
     "roll_days",

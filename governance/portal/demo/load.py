@@ -1,0 +1,61 @@
+"""Loading the demonstration: once, whole or not at all, through the rooms' own services."""
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from django.db import transaction
+
+from governance.accounts import queries as accounts
+from governance.portal.demo import cast, machines, people, rentals
+from governance.telemetry.queries import freshness
+
+Say = Callable[[str], None]
+
+
+class Taken(Exception):
+    """The installation holds data of its own; the demonstration stays out."""
+
+
+def is_loaded() -> bool:
+    """The demonstration's people are there."""
+    return accounts.people().filter(email=cast.PEOPLE[0].email).exists()
+
+
+def load(*, folder: Path, web_port: int, now: datetime, say: Say) -> None:
+    """Load everything, or, where it is loaded, what happened since. Raises Taken where other
+    people work here."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if is_loaded():
+        go_on(folder=folder, now=now)
+        say("the demonstration goes on where it stopped")
+        return
+    if accounts.people().exists():
+        raise Taken("people other than the demonstration's are here; set DEMO=0")
+    with transaction.atomic():
+        company = people.found(now)
+        say(f"{len(company.people)} people, {len(company.projects)} projects")
+        people.allot(company, now)
+        nodes = machines.enrol(company.person("operator"), folder, web_port, now)
+        machines.announce(nodes, now)
+        made = rentals.rent(company, now)
+        say(f"{len(made)} rentals, {rentals.charge(now)} charges")
+        for name, rows in machines.remember(nodes, now):
+            say(f"{name}: {rows} card-minutes")
+    go_on(folder=folder, now=now)
+
+
+def go_on(*, folder: Path, now: datetime) -> None:
+    """Fill the time since the last reading and write the recordings that the collectors play."""
+    known = freshness.freshness()
+    machines.go_on(
+        folder,
+        {node.name: node.newest_minute for node in known if node.newest_minute is not None},
+        {node.name: node.id for node in known},
+        now,
+    )
+
+
+def collectors(folder: Path) -> list[Path]:
+    """Option files of the collectors that belong to the demonstration."""
+    return sorted(folder.glob("collector-*.toml"))

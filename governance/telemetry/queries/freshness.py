@@ -1,0 +1,40 @@
+"""How fresh each node's data are; for the platform's own checks, so not bound to a viewer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from governance.telemetry.models import PullState
+
+
+@dataclass(frozen=True)
+class Freshness:
+    """A node in service and the newest minute stored of it (minutes since 1970, None: never)."""
+
+    id: int
+    name: str
+    newest_minute: int | None
+    last_ok_at: datetime | None
+    enrolled_at: datetime
+    silent_after: timedelta
+
+    def is_silent(self, now: datetime) -> bool:
+        """No page for longer than the node may be silent."""
+        return now - (self.last_ok_at or self.enrolled_at) > self.silent_after
+
+
+def freshness() -> list[Freshness]:
+    """All nodes in service by name."""
+    rows = PullState.objects.filter(node__revoked_at=None).select_related("node")
+    return [
+        Freshness(
+            row.node_id,
+            row.node.name,
+            row.newest_minute,
+            row.last_ok_at,
+            row.node.enrolled_at,
+            timedelta(minutes=row.node.silent_after_minutes),
+        )
+        for row in rows.order_by("node__name")
+    ]
