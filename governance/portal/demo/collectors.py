@@ -28,7 +28,7 @@ def programs(folder: Path, port: int) -> Iterator[Program]:
 
 
 def _program(machine: Machine, folder: Path, port: int) -> Program:
-    token, series = folder / f"{machine.name}.token", folder / f"{machine.name}.jsonl"
+    token, series = token_file(folder, machine), folder / f"{machine.name}.jsonl"
     _enrol(machine, f"http://127.0.0.1:{port}", token)
     write_replay(machine, series, first=int(clock.now().timestamp() // 60))
     return Program(
@@ -69,6 +69,16 @@ def _enrol(machine: Machine, address: str, token: Path) -> None:
         )
     if not token.exists():
         _keep(token, services.rotate_token(actor=SYSTEM, node_id=node.id, now=now).token)
+
+
+def token_file(folder: Path, machine: Machine) -> Path:
+    """Where the collector reads its token."""
+    return folder / f"{machine.name}.token"
+
+
+def keep_token(folder: Path, machine: Machine, token: str) -> None:
+    """Write the token where the collector reads it, for its owner only."""
+    _keep(token_file(folder, machine), token)
 
 
 def _keep(file: Path, token: str) -> None:

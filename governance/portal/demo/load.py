@@ -27,7 +27,7 @@ def load(*, folder: Path, web_port: int, now: datetime, say: Say) -> None:
     people work here."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if is_loaded():
-        go_on(folder=folder, now=now)
+        go_on(now)
         say("the demonstration goes on where it stopped")
         return
     if accounts.people().exists():
@@ -42,20 +42,13 @@ def load(*, folder: Path, web_port: int, now: datetime, say: Say) -> None:
         say(f"{len(made)} rentals, {rentals.charge(now)} charges")
         for name, rows in machines.remember(nodes, now):
             say(f"{name}: {rows} card-minutes")
-    go_on(folder=folder, now=now)
 
 
-def go_on(*, folder: Path, now: datetime) -> None:
-    """Fill the time since the last reading and write the recordings that the collectors play."""
+def go_on(now: datetime) -> None:
+    """Fill the time since the last reading."""
     known = freshness.freshness()
     machines.go_on(
-        folder,
         {node.name: node.newest_minute for node in known if node.newest_minute is not None},
         {node.name: node.id for node in known},
         now,
     )
-
-
-def collectors(folder: Path) -> list[Path]:
-    """Option files of the collectors that belong to the demonstration."""
-    return sorted(folder.glob("collector-*.toml"))

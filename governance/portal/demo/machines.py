@@ -1,30 +1,18 @@
-"""Nodes of the demonstration: enrolled, their history stored through the one ingest path, and
-recordings that the collectors go on playing."""
+"""Nodes of the demonstration: enrolled, their history stored through the one ingest path."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from governance.kernel.policy import Actor
-from governance.portal.demo import series
+from governance.portal.demo import collectors, series
 from governance.portal.demo.fleet import MACHINES, Machine
 from governance.telemetry import services as telemetry
 from governance.telemetry.domain.page import check_page
 
 HISTORY_DAYS = 62
-FIRST_PORT = 1465
-"""The collectors' ports follow the web server's: PORT + 1465 + 1, + 2."""
-
 AGENT = "demo-{name}"
-CONFIG = """\
-source = "replay:{replay}"
-data_dir = "{folder}"
-bind = "127.0.0.1:{port}"
-token_file = "{token}"
-shift_to_now = "start"
-loop = true
-fsync = "off"
-"""
+"""The collectors' identity, the same in the history as in what they send themselves."""
 
 
 def minute_of(now: datetime) -> int:
@@ -32,41 +20,24 @@ def minute_of(now: datetime) -> int:
 
 
 def enrol(actor: Actor, folder: Path, web_port: int, now: datetime) -> dict[str, int]:
-    """Enrol the machines, write what their collectors need; node ids by name."""
+    """Enrol the machines and leave their collectors identity and token; node ids by name."""
     ids = {}
     for machine in MACHINES:
-        port = web_port + FIRST_PORT + machine.port_offset
         enrolment = telemetry.enrol_node(
             actor=actor,
             name=machine.name,
-            address=f"http://127.0.0.1:{port}",
-            labels={"simulated": "yes", "since": str(minute_of(now))},
+            address=f"http://127.0.0.1:{web_port + machine.port_offset}",
+            interval_seconds=collectors.PULL_SECONDS,
+            labels={"simulated": "true"},
             now=now,
         )
         ids[machine.name] = enrolment.node_id
         if machine.live:
-            settle(machine, folder, port, enrolment.token)
+            home = folder / machine.name
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (home / "agent-id").write_text(AGENT.format(name=machine.name) + "\n")
+            collectors.keep_token(folder, machine, enrolment.token)
     return ids
-
-
-def settle(machine: Machine, folder: Path, port: int, token: str) -> None:
-    """The collector's folder: its identity, its token and its options."""
-    home = folder / machine.name
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    (home / "agent-id").write_text(AGENT.format(name=machine.name) + "\n")
-    secret = home / "token"
-    secret.touch(mode=0o600)
-    secret.write_text(token)
-    options = CONFIG.format(replay=replay_of(machine, folder), folder=home, port=port, token=secret)
-    config_of(machine, folder).write_text(options)
-
-
-def replay_of(machine: Machine, folder: Path) -> Path:
-    return folder / f"{machine.name}.jsonl"
-
-
-def config_of(machine: Machine, folder: Path) -> Path:
-    return folder / f"collector-{machine.name}.toml"
 
 
 def store(machine: Machine, node_id: int, first: int, last: int, start: int, now: datetime) -> int:
@@ -97,15 +68,9 @@ def remember(ids: dict[str, int], now: datetime) -> Iterator[tuple[str, int]]:
     telemetry.roll_up(now=now + timedelta(minutes=2))
 
 
-def go_on(folder: Path, since: dict[str, int], nodes: dict[str, int], now: datetime) -> None:
-    """What happened while the demonstration was stopped, and a recording for the next day.
-
-    `since` maps a machine's name to its last stored minute, `nodes` to its node.
-    """
+def go_on(since: dict[str, int], nodes: dict[str, int], now: datetime) -> None:
+    """What happened while the demonstration was stopped, from the last stored minute on."""
     last = minute_of(now)
     for machine in MACHINES:
-        if not machine.live:
-            continue
-        if machine.name in since and since[machine.name] + 1 < last:
+        if machine.live and machine.name in since and since[machine.name] + 1 < last:
             store(machine, nodes[machine.name], since[machine.name] + 1, last, last, now)
-        series.write_replay(machine, replay_of(machine, folder), first=last)
