@@ -63,6 +63,7 @@ class Rental(models.Model):
         _("state"), max_length=12, choices=[(key, _(text)) for key, text in STATES.items()]
     )
     auto_renew = models.BooleanField(default=False)
+    refund = models.JSONField(null=True)
     hold_key = models.CharField(max_length=120, blank=True)
     paid_before = amount_field(default=ZERO)
     charged_until = models.DateTimeField(null=True)

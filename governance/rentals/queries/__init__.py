@@ -11,10 +11,13 @@ from governance.rentals.queries.lists import (
     rentals_visible_to,
 )
 from governance.rentals.queries.months import first_open_day, is_closed, months
+from governance.rentals.queries.preview import Preview, preview
+from governance.rentals.queries.purchase import purchase_options, purchase_spec
 from governance.rentals.queries.terms import rental_terms, terms_of
 
 __all__ = [
     "COST_GROUPS",
+    "Preview",
     "changes_of",
     "charges_of",
     "cost_months",
@@ -23,6 +26,9 @@ __all__ = [
     "first_open_day",
     "is_closed",
     "months",
+    "preview",
+    "purchase_options",
+    "purchase_spec",
     "rental_for",
     "rental_terms",
     "rentals_of_request",

@@ -1,6 +1,7 @@
 """Acts on rentals: open, change, end, charge, import, and close a month."""
 
 from governance.rentals import policies
+from governance.rentals.domain.spec import ComponentSpec, RentalSpec
 from governance.rentals.services.changing import (
     change_price,
     change_quantity,
@@ -12,12 +13,7 @@ from governance.rentals.services.changing import (
 )
 from governance.rentals.services.charging import ChargeRun, advance_states, charge_rentals
 from governance.rentals.services.closing import close_month
-from governance.rentals.services.opening import (
-    ComponentSpec,
-    RentalSpec,
-    assign_cards,
-    create_rental,
-)
+from governance.rentals.services.opening import assign_cards, create_rental, open_rental
 from governance.rentals.services.reminding import remind
 
 __all__ = [
@@ -33,6 +29,7 @@ __all__ = [
     "create_rental",
     "end_rental",
     "extend_rental",
+    "open_rental",
     "policies",
     "remind",
     "set_auto_renew",

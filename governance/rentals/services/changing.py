@@ -79,7 +79,8 @@ def end_rental(
     now: datetime,
     rule: TerminationRule | None = None,
 ) -> int:
-    """End early at an instant; what comes back follows the rule, else the unused share does."""
+    """End early at an instant. What comes back follows the given rule, else the rental's own,
+    else it is the unused share."""
     with transaction.atomic():
         rental = _locked(actor, rental_id)
         if at < rental.starts_at or (rental.ends_at is not None and at >= rental.ends_at):
@@ -91,7 +92,7 @@ def end_rental(
                 calendar.end_booking(actor=SYSTEM, holding_id=holding.id, at=at, now=now)
         pk = _change(
             actor, rental_id, "end_early", at, reason, now,
-            end=at, rule=None if rule is None else rule_to_json(rule),
+            end=at, rule=rental.refund if rule is None else rule_to_json(rule),
         )  # fmt: skip
         Rental.objects.filter(pk=rental_id).update(ends_at=at)
         outbox.emit(

@@ -27,6 +27,7 @@ from governance.rentals.domain.terms import Tax, Terms
 from governance.rentals.models import ZERO, Charge, Component, CostDay, Rental
 from governance.rentals.queries.months import first_open_day
 from governance.rentals.queries.terms import rental_terms
+from governance.requests import services as requests
 
 log = structlog.get_logger("governance.rentals")
 
@@ -102,8 +103,6 @@ def _advance(actor: Actor, rental: Rental, now: datetime) -> int:
 def _finish(actor: Actor, rental: Rental, now: datetime) -> None:
     """The last rental of a request completes it; without one, the rest of the hold goes back."""
     if rental.request_id is not None:
-        from governance.requests import services as requests
-
         others = Rental.objects.filter(request_id=rental.request_id, closed_at=None)
         if not others.exclude(pk=rental.pk).exists():
             requests.mark_completed(actor=SYSTEM, request_id=rental.request_id, now=now)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
-from zoneinfo import ZoneInfo
 
 from django.db import IntegrityError, transaction
 
@@ -15,73 +13,14 @@ from governance.kernel.money import currency_places
 from governance.kernel.policy import SYSTEM, Actor, require
 from governance.kernel.reasons import N_, Reason
 from governance.plumbing import audit, locks, outbox
-from governance.rentals.domain.codec import plan_to_json
-from governance.rentals.domain.terms import Plan, Terms
-from governance.rentals.models import ZERO, Component, Rental
+from governance.rentals.domain.codec import plan_to_json, rule_to_json
+from governance.rentals.domain.spec import RentalSpec
+from governance.rentals.models import Component, Rental
+from governance.rentals.queries.purchase import purchase_spec
+from governance.requests import queries as requests
+from governance.requests import services as request_services
 from governance.telemetry import queries as telemetry
 from governance.telemetry import services as calendar
-
-
-@dataclass(frozen=True, slots=True)
-class ComponentSpec:
-    """A further priced part: its kind, plan and quantity. `stopped_price` None: goes on as it is
-    while the rental is stopped (a disk does)."""
-
-    kind: str
-    plan: Plan
-    quantity: int = 1
-    stopped_price: Decimal | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RentalSpec:
-    """What is rented, on which terms. `quantity` counts priced units, `cards` the cards in them."""
-
-    project_id: int
-    vendor: str
-    card_model: str
-    cards: int
-    currency: str
-    timezone: str
-    plan: Plan
-    starts_at: datetime
-    ends_at: datetime | None = None
-    quantity: int = 1
-    offer: str = ""
-    region: str = ""
-    request_id: int | None = None
-    hold_key: str = ""
-    origin: str = "bought"
-    external_id: str = ""
-    paid_before: Decimal = ZERO
-    charged_until: datetime | None = None
-    stopped_price: Decimal = ZERO
-    components: tuple[ComponentSpec, ...] = ()
-    card_ids: tuple[int, ...] = ()
-    auto_renew: bool = False
-    trial: bool = False
-
-    def terms(self) -> list[tuple[str, Terms]]:
-        """The terms by component code, as they will be charged."""
-        main = Terms(
-            currency=self.currency,
-            zone=ZoneInfo(self.timezone),
-            plan=daily_lines(self.plan),
-            start=self.starts_at,
-            end=self.ends_at,
-            quantity=self.quantity,
-        )
-        found = [("cards", main)]
-        for spec in self.components:
-            same = sum(code.split("-")[0] == spec.kind for code, _ in found)
-            code = f"{spec.kind}-{same + 1}" if same else spec.kind
-            found.append((code, replace(main, plan=daily_lines(spec.plan), quantity=spec.quantity)))
-        return found
-
-
-def daily_lines(plan: Plan) -> Plan:
-    """A rental's own charges are daily unless its vendor says otherwise."""
-    return replace(plan, bill="day") if plan.bill == "segment" else plan
 
 
 def create_rental(*, actor: Actor, spec: RentalSpec, now: datetime) -> int:
@@ -101,7 +40,7 @@ def create_rental(*, actor: Actor, spec: RentalSpec, now: datetime) -> int:
                 region=spec.region,
                 card_model=spec.card_model,
                 cards=spec.cards,
-                plan_kind=spec.plan.kind,
+                plan_kind=spec.plan_kind,
                 currency=spec.currency,
                 timezone=spec.timezone,
                 starts_at=spec.starts_at,
@@ -109,6 +48,7 @@ def create_rental(*, actor: Actor, spec: RentalSpec, now: datetime) -> int:
                 state=state,
                 auto_renew=spec.auto_renew,
                 hold_key=spec.hold_key,
+                refund=None if spec.refund is None else rule_to_json(spec.refund),
                 paid_before=spec.paid_before,
                 charged_until=spec.charged_until,
                 next_charge_at=spec.charged_until or spec.starts_at,
@@ -143,6 +83,41 @@ def create_rental(*, actor: Actor, spec: RentalSpec, now: datetime) -> int:
             )
         ) from error
     return rental.pk
+
+
+def open_rental(
+    *,
+    actor: Actor,
+    request_id: int,
+    plan_kind: str,
+    starts_at: datetime,
+    ends_at: datetime | None = None,
+    card_ids: Sequence[int] = (),
+    price: Decimal | None = None,
+    auto_renew: bool = False,
+    now: datetime,
+) -> int:
+    """Buy the package of an approved request; returns the rental's id.
+
+    Freezes the offer's price of today (or the price really obtained), books the cards by the
+    request's hold, and makes the request active. Refused (409) where the offer is not sold on
+    that plan, the request is not approved, or a card is held by someone else.
+    """
+    require(actor, "rentals.purchase")
+    request = requests.request_for(actor, request_id)
+    spec = purchase_spec(
+        request,
+        plan_kind=plan_kind,
+        starts_at=starts_at,
+        ends_at=ends_at,
+        card_ids=tuple(card_ids),
+        price=price,
+        auto_renew=auto_renew,
+        now=now,
+    )
+    with transaction.atomic():
+        request_services.mark_active(actor=SYSTEM, request_id=request_id, now=now)
+        return create_rental(actor=actor, spec=spec, now=now)
 
 
 def assign_cards(*, actor: Actor, rental_id: int, card_ids: Sequence[int], now: datetime) -> None:
