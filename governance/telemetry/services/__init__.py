@@ -3,6 +3,13 @@
 from governance.telemetry import policies
 from governance.telemetry.services.alerts import find_silent
 from governance.telemetry.services.calendar import book_card, end_booking, extend_booking
+from governance.telemetry.services.imports import (
+    Stored,
+    import_inventory,
+    import_jobs,
+    import_occupancy,
+    import_pages,
+)
 from governance.telemetry.services.ingest import Delivery, Receipt, ingest_page, ingest_pages
 from governance.telemetry.services.nodes import (
     Enrolment,
@@ -21,6 +28,7 @@ __all__ = [
     "Delivery",
     "Enrolment",
     "Receipt",
+    "Stored",
     "book_card",
     "change_node",
     "claim_due",
@@ -28,6 +36,10 @@ __all__ = [
     "enrol_node",
     "extend_booking",
     "find_silent",
+    "import_inventory",
+    "import_jobs",
+    "import_occupancy",
+    "import_pages",
     "ingest_page",
     "ingest_pages",
     "keep",

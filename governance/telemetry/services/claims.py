@@ -35,6 +35,8 @@ def resolve(
         )
         known |= _known([claim.key for claim, _ in fresh])
     for one in deliveries:
+        if one.backfill:
+            continue
         _check_agent(one, nodes[one.node_id], now)
         for claim in one.page.cards:
             _update(known, claim, one.node_id, now)

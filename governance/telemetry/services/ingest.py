@@ -32,12 +32,14 @@ LEASE = timedelta(seconds=90)
 @dataclass(frozen=True)
 class Delivery:
     """A page of a node. `after` is the cursor it answers (None for pushes and backfills, which
-    are not bound to the cursor); `lease` proves that the puller still owns the node."""
+    are not bound to the cursor); `lease` proves that the puller still owns the node; a `backfill`
+    says nothing about the node itself and moves no cursor."""
 
     node_id: int
     page: Page
     after: str | None = None
     lease: UUID | None = None
+    backfill: bool = False
 
 
 @dataclass
@@ -103,7 +105,7 @@ def _store(deliveries: Sequence[Delivery], now: datetime) -> list[Receipt]:
         claims.note_minutes(rows)
         _note(deliveries, receipts, nodes, now)
         _move(deliveries, receipts, nodes, states, rows, now)
-        alerts.after_ingest(deliveries, nodes, now)
+        alerts.after_ingest([one for one in deliveries if not one.backfill], nodes, now)
     return receipts
 
 
@@ -203,17 +205,19 @@ def _move(
     newest = dict(rows.group_by("delivery").agg(pl.col("minute").max()).iter_rows())
     for place, one in enumerate(deliveries):
         state, page = states[one.node_id], one.page
+        state.rows_stored += receipts[place].stored
+        if place in newest:
+            state.newest_minute = max(state.newest_minute or 0, newest[place])
+        if one.backfill:
+            continue
         state.cursor = page.next
         state.behind = page.more
-        state.rows_stored += receipts[place].stored
         state.last_ok_at = state.last_try_at = now
         state.failures, state.last_error, state.last_error_detail = 0, "", ""
         if one.lease is not None:
             state.leased_until = now + LEASE
         if page.sent_at is not None:
             state.skew_seconds = round((page.sent_at - now).total_seconds(), 3)
-        if place in newest:
-            state.newest_minute = max(state.newest_minute or 0, newest[place])
         state.due_at = (
             now if page.more else now + timedelta(seconds=nodes[one.node_id].interval_seconds)
         )
