@@ -9,11 +9,9 @@ from django.http import HttpRequest
 def frame(request: HttpRequest) -> dict[str, Any]:
     """Theme, demo mark and the abilities that decide the navigation."""
     user = getattr(request, "user", None)
-    signed_in = bool(user and user.is_authenticated)
+    theme = request.COOKIES.get("theme", "")
     return {
-        "theme": request.COOKIES.get("theme", "")
-        if request.COOKIES.get("theme") in {"light", "dark"}
-        else "",
+        "theme": theme if theme in {"light", "dark"} else "",
         "demo": settings.DEMO,
-        "abilities": user.abilities() if signed_in else frozenset(),
+        "abilities": user.abilities() if user and user.is_authenticated else frozenset(),
     }

@@ -57,7 +57,7 @@ class Catalogues:
     def _add(self, catalog: Catalog, source: Path, found: object) -> None:
         where = source.relative_to(self.root).as_posix()
         for _line, message, comments, context in found:  # type: ignore[attr-defined]
-            catalog.add(message, None, [(where, None)], auto_comments=comments, context=context)
+            catalog.add(message, None, [(where, 0)], auto_comments=comments, context=context)
 
     def stored(self, room: str) -> Catalog:
         """What is translated so far; empty where the room has no catalogue yet."""
@@ -74,9 +74,11 @@ class Catalogues:
         if len(catalog):
             self.path(room).parent.mkdir(parents=True, exist_ok=True)
             out = io.BytesIO()
-            write_po(out, catalog, width=100, sort_output=True, omit_header=False)
+            catalog.project, catalog.version, catalog.fuzzy = "Compute Ledger", "1", False
+            catalog.header_comment = ""
+            write_po(out, catalog, width=100, sort_output=True, include_lineno=False)
             text = re.sub(
-                rb'^"(POT-Creation|PO-Revision|Generated-By|Last-Translator|Language-Team)'
+                rb'^"(POT-Creation|PO-Revision|Report-Msgid|Generated-By|Last-Translator|Language-Team)'
                 rb".*\n",
                 b"",
                 out.getvalue(),
