@@ -62,3 +62,11 @@ def project_for(viewer: Actor, slug: str) -> Project:
     if found is None:
         raise Missing()
     return found
+
+
+def project(project_id: int) -> Project:
+    """A project by its id, for acts that were granted before; Missing (404) if there is none."""
+    found = Project.objects.select_related("team", "cost_centre").filter(pk=project_id).first()
+    if found is None:
+        raise Missing()
+    return found
