@@ -31,7 +31,7 @@ _COUNTS = {
 }
 _LISTS = ("cards_preferred", "cards_banned", "vendors", "regions")
 _FLAGS = ("offload", "filing_done")
-_TEXTS = ("preset", "currency", "business_type", "data_region", "users_region")
+_TEXTS = ("preset", "engine", "currency", "business_type", "data_region", "users_region")
 _LARGEST = 1e18
 NAMES = tuple(f.name for f in fields(RequestSpec))
 
