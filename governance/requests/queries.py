@@ -129,10 +129,11 @@ def given_by(viewer: Actor, day: date) -> dict[int, frozenset[str]]:
 def turn_of(request: ComputeRequest, step: ApprovalStep | None, viewer: Actor, day: date) -> Turn:
     """What the rule of signing needs to know; a request nobody is to sign has no ability."""
     signed = Signature.objects.filter(step__request=request, step__round=request.round)
+    people = signed.values_list("person_id", flat=True) if step else ()
     return Turn(
         requester_id=request.requester_id,
         ability=step.ability if step else "requests.approve",
-        signed_by=frozenset(signed.values_list("person_id", flat=True)),
+        signed_by=frozenset(people),
         given_by=given_by(viewer, day),
     )
 
