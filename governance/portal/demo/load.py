@@ -7,7 +7,7 @@ from pathlib import Path
 from django.db import transaction
 
 from governance.accounts import queries as accounts
-from governance.portal.demo import cast, machines, people, rentals
+from governance.portal.demo import cast, machines, offers, people, rentals, wishes
 from governance.telemetry.queries import freshness
 
 Say = Callable[[str], None]
@@ -36,10 +36,12 @@ def load(*, folder: Path, web_port: int, now: datetime, say: Say) -> None:
         company = people.found(now)
         say(f"{len(company.people)} people, {len(company.projects)} projects")
         people.allot(company, now)
+        say(f"{offers.publish(company, now)} offers")
         nodes = machines.enrol(company.person("operator"), folder, web_port, now)
         machines.announce(nodes, now)
         made = rentals.rent(company, now)
-        say(f"{len(made)} rentals, {rentals.charge(now)} charges")
+        say(f"requests: {wishes.ask(company, now)}")
+        say(f"{len(made)} rentals running, {rentals.charge(now)} charges")
         for name, rows in machines.remember(nodes, now):
             say(f"{name}: {rows} card-minutes")
 
