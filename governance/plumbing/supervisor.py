@@ -18,6 +18,7 @@ from pathlib import Path
 
 from governance.plumbing.embedded.identity import PLAIN, Identity
 
+LOOPBACK = "127.0.0.1"
 LIVES, WITHIN_SECONDS = 5, 60
 TICK_SECONDS = 0.25
 
@@ -30,6 +31,26 @@ class Fallen(Exception):
     """A process that does not stay up; the text is one line for a person."""
 
 
+def is_free(port: int) -> bool:
+    """Whether nobody listens on the port of the loopback address."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+    return True
+
+
+def free_port(wish: int) -> int:
+    """The port wished for, or another that is free."""
+    if is_free(wish):
+        return wish
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        return int(probe.getsockname()[1])
+
+
 @contextlib.contextmanager
 def reserve(data_dir: Path, port: int) -> Iterator[None]:
     """Only one living system per data folder, on a port that nobody else uses."""
@@ -40,16 +61,10 @@ def reserve(data_dir: Path, port: int) -> Iterator[None]:
         except BlockingIOError:
             file.seek(0)
             raise Occupied(f"already running from {data_dir}: {file.read().strip()}") from None
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                raise Occupied(
-                    f"port {port} is in use; choose another: PORT={port + 1} make run"
-                ) from None
+        if not is_free(port):
+            raise Occupied(f"port {port} is in use; choose another: PORT={port + 1} make run")
         file.truncate(0)
-        file.write(f"http://127.0.0.1:{port}/\n")
+        file.write(f"http://{LOOPBACK}:{port}/\n")
         file.flush()
         yield
 

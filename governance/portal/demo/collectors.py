@@ -7,7 +7,7 @@ from pathlib import Path
 
 from governance.kernel.policy import SYSTEM
 from governance.plumbing import clock
-from governance.plumbing.supervisor import Program
+from governance.plumbing.supervisor import LOOPBACK, Program, free_port
 from governance.portal.demo.fleet import MACHINES, Machine
 from governance.portal.demo.series import write_replay
 from governance.telemetry import services
@@ -19,24 +19,24 @@ PULL_SECONDS = 20
 def programs(folder: Path, port: int) -> Iterator[Program]:
     """One collector for each live machine, with its node enrolled where it will be found.
 
-    `folder` keeps series, spools and tokens; the collectors listen above the web server's `port`.
+    `folder` keeps series, spools and tokens; the collectors listen near the web server's `port`.
     """
     folder.mkdir(mode=0o700, exist_ok=True)
     for machine in MACHINES:
         if machine.live:
-            yield _program(machine, folder, port + machine.port_offset)
+            yield _program(machine, folder, free_port(port + machine.port_offset))
 
 
 def _program(machine: Machine, folder: Path, port: int) -> Program:
     token, series = token_file(folder, machine), folder / f"{machine.name}.jsonl"
-    _enrol(machine, f"http://127.0.0.1:{port}", token)
+    _enrol(machine, f"http://{LOOPBACK}:{port}", token)
     write_replay(machine, series, first=int(clock.now().timestamp() // 60))
     return Program(
         f"collector-{machine.name}",
         [
             *(sys.executable, "-m", "collector", "run", "--source", f"replay:{series}"),
             *("--loop", "--shift-to-now", "start", "--node", machine.name),
-            *("--bind", f"127.0.0.1:{port}", "--token-file", str(token)),
+            *("--bind", f"{LOOPBACK}:{port}", "--token-file", str(token)),
             *("--data-dir", str(folder / machine.name)),
         ],
     )
