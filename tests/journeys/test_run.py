@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from governance.plumbing.embedded import Postgres, Valkey
+from governance.plumbing.embedded.process import alive
 from tests.journeys.living import living, wait
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(300)]
@@ -49,7 +50,7 @@ def test_a_killed_run_leaves_nothing_that_hinders_the_next(tmp_path: Path) -> No
         system.process.kill()
         system.process.wait()
         for pid in programs:
-            wait(lambda pid=pid: not Path(f"/proc/{pid}").exists(), 30)
+            wait(lambda pid=pid: not alive(pid, "python"), 30)
     with living(data_dir, demo=False) as again:
         assert again.stop() == 0
     assert not Postgres(data_dir).present()

@@ -1,12 +1,13 @@
 """The living system on one machine, for as long as the command runs."""
 
+import io
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 from django.conf import settings
-from django.core.management import BaseCommand, CommandError, call_command, get_commands
+from django.core.management import BaseCommand, CommandError, call_command
 
 from governance.plumbing import schema, static
 from governance.plumbing.models import Heartbeat
@@ -55,8 +56,8 @@ class Command(BaseCommand):
         schema.bring_up_to_date()
         Heartbeat.objects.filter(name="heartbeat").delete()
         static.bring_up_to_date()
-        if settings.DEMO and "load_demo" in get_commands():
-            call_command("load_demo")
+        if settings.DEMO:
+            call_command("load_demo", stdout=io.StringIO())
 
     def programs(self) -> Iterator[Program]:
         """In the order of their start."""
