@@ -24,12 +24,8 @@ def lock(queryset: models.QuerySet[M], ids: Iterable[object]) -> list[M]:
     rows = (
         queryset.filter(pk__in=wanted).order_by("pk").select_for_update(no_key=True, of=("self",))
     )
-    try:
+    with _busy():
         found = list(rows)
-    except OperationalError as error:
-        if getattr(error.__cause__, "pgcode", None) in {LOCK_NOT_AVAILABLE, DEADLOCK}:
-            raise Busy() from error
-        raise
     if len(found) != len(wanted):
         raise Missing()
     return found
@@ -38,6 +34,25 @@ def lock(queryset: models.QuerySet[M], ids: Iterable[object]) -> list[M]:
 def lock_one(queryset: models.QuerySet[M], pk: object) -> M:
     """Lock a single row; see `lock`."""
     return lock(queryset, [pk])[0]
+
+
+def hold_name(name: str, *, shared: bool = False) -> None:
+    """Hold a named lock until the transaction ends: many may share it, or one has it alone.
+    Busy after 3 seconds."""
+    function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
+    with _busy(), connection.cursor() as cursor:
+        cursor.execute(f"SELECT {function}(hashtextextended(%s, 0))", [name])
+
+
+@contextmanager
+def _busy() -> Iterator[None]:
+    """A wait that ran out, or a deadlock, is Busy."""
+    try:
+        yield
+    except OperationalError as error:
+        if getattr(error.__cause__, "pgcode", None) in {LOCK_NOT_AVAILABLE, DEADLOCK}:
+            raise Busy() from error
+        raise
 
 
 @contextmanager

@@ -29,6 +29,8 @@ from governance.rentals.queries.months import first_open_day
 from governance.rentals.queries.terms import rental_terms
 from governance.requests import services as requests
 
+BOOKING = "rentals-booking"
+"""Shared by whoever books charges, held alone by whoever closes a month."""
 log = structlog.get_logger("governance.rentals")
 
 
@@ -114,6 +116,7 @@ def _charge(
     actor: Actor, rental_id: int, project_id: int, hold_key: str, until: datetime, now: datetime
 ) -> int:
     with transaction.atomic():
+        locks.hold_name(BOOKING, shared=True)
         budgets.lock_budgets(project_id=project_id, hold_key=hold_key)
         rental = locks.lock_one(Rental.objects.select_related("project"), rental_id)
         if rental.next_charge_at is None or rental.next_charge_at > until:

@@ -7,7 +7,7 @@ import json
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 
 from governance.accounts import queries as accounts
 from governance.budgets import queries as budgets
@@ -15,10 +15,11 @@ from governance.kernel.errors import Invalid, Refused
 from governance.kernel.periods import add_months
 from governance.kernel.policy import SYSTEM, Actor, require
 from governance.kernel.reasons import N_, Reason
-from governance.plumbing import audit
+from governance.plumbing import audit, locks
 from governance.rentals.models import Charge, Month
 from governance.rentals.queries.costs import cost_rows
 from governance.rentals.queries.months import first_open_day
+from governance.rentals.services.charging import BOOKING
 
 FORMAT = 1
 
@@ -34,8 +35,7 @@ def close_month(*, actor: Actor, month: date, now: datetime) -> int:
     if add_months(month, 1) > budgets.local_day(now):
         raise Refused(Reason("month_runs", N_("The month is not over yet.")))
     with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(hashtext('rentals-month-close'))")
+        locks.hold_name(BOOKING)
         open_day = first_open_day()
         if open_day is not None and month != open_day:
             raise Refused(
