@@ -18,6 +18,7 @@ from governance.rentals.models import ZERO, CostDay, Rental
 COST_GROUPS = {
     "rental": F("rental_id"),
     "project": F("rental__project__name"),
+    "project_id": F("rental__project_id"),
     "team": F("rental__project__team__name"),
     "cost_centre": F("rental__project__cost_centre__code"),
     "vendor": F("rental__vendor"),
