@@ -316,4 +316,3 @@ def per_gb_s(one: Compared, month: Decimal | None) -> Decimal | None:
         month, one.nominal_gb_s, one.use.share, MONTH_HOURS * one.rental.cards
     )
     return None if exact is None else round_exact(exact * 1000, 2)
-

@@ -1,0 +1,77 @@
+"""Pages of reports: the list, each report, its exports, and how the key figures are made."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from governance.kernel.errors import Invalid
+from governance.plumbing import clock
+from governance.reports import pages, queries
+from governance.reports.charts import charts_of
+from governance.reports.domain.kpis import KPIS
+from governance.reports.domain.tables import csv_lines, xlsx
+from governance.reports.forms import Filters
+from governance.reports.viewers import viewer_of
+
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
+@require_GET
+def index(request: HttpRequest) -> HttpResponse:
+    """Every report with the question it answers, and the reader's saved views."""
+    context = {
+        "reports": list(queries.REPORTS.values()),
+        "views": queries.saved_views(viewer_of(request)),
+    }
+    return render(request, "reports/index.html", context)
+
+
+@require_GET
+def report(request: HttpRequest, name: str) -> HttpResponse:
+    """One report: filters in the address, chart with its table, notes, exports."""
+    found = queries.find(name)
+    form = Filters(found, viewer_of(request), request.GET)
+    try:
+        result = queries.run(name, viewer_of(request), request.GET.dict(), clock.now())
+    except Invalid as wrong:
+        form.is_valid()
+        place = wrong.field if wrong.field in form.fields else None
+        form.add_error(place, wrong.reason.render(_))
+        context = {"report": found, "form": form, "result": None}
+        return render(request, "reports/report.html", context, status=wrong.status)
+    context = {
+        "report": found,
+        "form": form,
+        "result": result,
+        "table": pages.table_of(result, request.GET),
+        "charts": charts_of(result, pages.word),
+        "notes": [note.render(_) for note in result.notes],
+    }
+    return render(request, "reports/report.html", context)
+
+
+@require_GET
+def export(request: HttpRequest, name: str, suffix: str) -> HttpResponse | StreamingHttpResponse:
+    """What the page shows as a file: same filters, rows and order."""
+    now = clock.now()
+    result = queries.run(name, viewer_of(request), request.GET.dict(), now)
+    result = pages.as_shown(result, request.GET)
+    file = f"{name}-{result.first}-{result.last}.{suffix}"
+    answer: HttpResponse | StreamingHttpResponse
+    if suffix == "csv":
+        lines = csv_lines(result, bom=request.GET.get("bom") == "1")
+        answer = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    else:
+        zone = queries.read_params(queries.find(name), request.GET.dict(), now).zone
+        answer = HttpResponse(xlsx(result, zone, _), content_type=XLSX)
+    answer["Content-Disposition"] = f'attachment; filename="{file}"'
+    return answer
+
+
+@require_GET
+def key_figures(request: HttpRequest) -> HttpResponse:
+    """The registry of key figures as a page."""
+    return render(request, "reports/key_figures.html", {"kpis": list(KPIS.values())})
