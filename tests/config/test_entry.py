@@ -14,6 +14,8 @@ from governance.config.entry import needs_servers
 from governance.plumbing.embedded import Postgres, Valkey, ensure_servers
 from governance.plumbing.supervisor import Occupied, reserve
 
+pytestmark = pytest.mark.usefixtures("tidy_servers")
+
 
 def manage(data_dir: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     inherited = {
@@ -65,7 +67,7 @@ def test_a_command_without_need_starts_nothing(tmp_path: Path) -> None:
 
 def test_a_command_starts_migrates_and_stops(tmp_path: Path) -> None:
     done = manage(tmp_path, "verify_audit")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
     assert done.stdout == "audit trail: every event is what was sealed\n"
     assert not Postgres(tmp_path).present()
     assert not Valkey(tmp_path).present()

@@ -12,7 +12,11 @@ from governance.plumbing.embedded import Postgres, Valkey
 from governance.plumbing.embedded.process import alive
 from tests.journeys.living import living, wait
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.proof,
+    pytest.mark.timeout(300),
+    pytest.mark.usefixtures("tidy_servers"),
+]
 
 
 def test_the_living_system(tmp_path: Path) -> None:
@@ -46,7 +50,7 @@ def test_the_living_system(tmp_path: Path) -> None:
 def test_a_killed_run_leaves_nothing_that_hinders_the_next(tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
     with living(data_dir, demo=False) as system:
-        programs = [pid for pid, line in system.children().items() if "python" in line]
+        programs = [pid for pid, line in system.children().items() if " -m " in line]
         system.process.kill()
         system.process.wait()
         for pid in programs:

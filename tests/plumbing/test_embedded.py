@@ -6,7 +6,6 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg2
@@ -15,16 +14,14 @@ import pytest
 from governance.plumbing.embedded import Postgres, ServerError, Valkey, ensure_servers
 from governance.plumbing.embedded import process as process_module
 
+pytestmark = pytest.mark.usefixtures("tidy_servers")
 NOBODY = 65534
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
 
 @pytest.fixture
-def data_dir(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "data"
-    yield folder
-    Valkey(folder).stop()
-    Postgres(folder).stop()
+def data_dir(tmp_path: Path) -> Path:
+    return tmp_path / "data"
 
 
 def postgres(folder: Path) -> Postgres:
@@ -107,8 +104,9 @@ def test_another_user_cannot_connect(data_dir: Path) -> None:
         for path in (server.socket_folder / ".s.PGSQL.5432", valkey.socket):
             assert path.exists()
             assert as_nobody(reach, str(path)) == "PermissionError"
-        for path in ("postgres.password", "postgres/PG_VERSION"):
-            assert as_nobody("open(sys.argv[1])", str(data_dir / path)) == "PermissionError"
+        for path in (data_dir / "postgres.password", server.cluster / "PG_VERSION"):
+            assert path.exists()
+            assert as_nobody("open(sys.argv[1])", str(path)) == "PermissionError"
 
 
 def test_the_server_is_nobody_special(data_dir: Path) -> None:
@@ -139,11 +137,14 @@ def test_a_foreign_process_with_the_old_number_does_not_hinder(data_dir: Path) -
 
 
 def test_an_interrupted_first_start_is_made_good(data_dir: Path) -> None:
-    (data_dir / "draft" / "cluster").mkdir(parents=True)
-    (data_dir / "draft" / "cluster" / "half").write_text("made")
-    with postgres(data_dir) as server:
+    data_dir.mkdir()
+    server = postgres(data_dir)
+    half = server.home / "draft" / "cluster" / "half"
+    half.parent.mkdir(parents=True)
+    half.write_text("made")
+    with server:
         assert scalar(server.url, "select 1") == 1
-    assert not (data_dir / "draft").exists()
+    assert not half.exists()
 
 
 def test_a_start_that_fails_says_why_in_one_line(data_dir: Path) -> None:
