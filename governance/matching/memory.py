@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .constants import Values
 from .hardware import Hardware
+from .model import ModelShape
 from .shapes import MemoryParts, Plan
 from .stacks import Stack
 from .training import Job, adapter_params
@@ -19,6 +20,7 @@ USUAL_BLOCKS = 12.0
 NARROW = 0.45
 """Share of a layer's activations that is as wide as the model; the rest is as wide as the
 feed-forward part, which a wider feed-forward (more weights a layer) stretches."""
+MOST_EXPERT_RANKS = 64
 RESERVED = 1.03
 """An allocator holds a little more than it gives out."""
 
@@ -47,7 +49,7 @@ def _states(job: Job, plan: Plan, stack: Stack) -> tuple[float, float, float]:
         shared = d if plan.zero == 3 else 1
         held = 0.0 if plan.offload else job.frozen_bytes / ranks / shared
         return held, 2.0 * own / shared, (ADAPTER_STATES - 4.0) * own / shared + 2.0 * own
-    params = job.model.params / ranks
+    params = held_params(job.model, plan) / ranks
     states = job.state_bytes or stack.states
     weight = min(2.0, states)
     gradient = min(states - weight, 4.0 if states >= MIXED_STATES else 2.0)
@@ -62,6 +64,12 @@ def _states(job: Job, plan: Plan, stack: Stack) -> tuple[float, float, float]:
     )
 
 
+def held_params(model: ModelShape, plan: Plan) -> float:
+    """Weights of one model replica on one data rank: experts are spread over the data ranks."""
+    experts = model.params - model.active
+    return model.params - experts + experts / min(plan.data, MOST_EXPERT_RANKS)
+
+
 def activations(job: Job, plan: Plan, stack: Stack) -> float:
     """What the backward pass needs of the forward one, all layers of the first stage with the
     micro-batches in flight (arXiv:2205.05198, with the interleaving factor 1 + (p-1)/(pv))."""
@@ -69,9 +77,9 @@ def activations(job: Job, plan: Plan, stack: Stack) -> float:
     unit = plan.micro_batch * job.seq / plan.context * job.model.hidden
     blocks = job.model.layer_active / job.model.hidden**2
     stored = stack.stored * (NARROW + (1.0 - NARROW) * blocks / USUAL_BLOCKS)
-    if plan.recompute == "none_unfused":
-        stored += 5.0 * job.model.heads * job.seq / job.model.hidden
-    full = unit * (stored / t if plan.sequence_parallel else stored * (10.0 + 24.0 / t) / 34.0)
+    split = 1.0 / t if plan.sequence_parallel else (10.0 + 24.0 / t) / 34.0
+    scores = 5.0 * job.model.heads * job.seq / job.model.hidden / t
+    full = unit * (stored * split + (scores if plan.recompute == "none_unfused" else 0.0))
     in_flight = 1.0 + (p - 1) / (p * v) if v > 1 else 1.0
     flights = min(p, plan.accumulation) / p if p > 1 else 1.0
     layers = job.model.layers * in_flight * flights

@@ -21,6 +21,8 @@ from .training import Job, step
 GIB = float(1 << 30)
 NODE = 8
 TRAINING = ("pretrain", "full", "lora", "qlora")
+COUNTS = ("tp", "pp", "cp", "vpp", "mb", "r")
+LARGEST = 1e18
 LARGE_RUN_TOKENS = 4096.0
 """Tokens a card and step that published runs without a stated size are taken to use."""
 
@@ -58,28 +60,36 @@ class Row:
     cfg: Mapping[str, str]
 
     def number(self, key: str) -> float | None:
-        text = self.cfg.get(key, "")
-        try:
-            return float(text) if text else None
-        except ValueError:
-            raise Unknown(f"cfg {key}={text!r} is not a number") from None
+        return plain_number(self.cfg.get(key, ""), f"cfg {key}")
 
     def whole(self, key: str, default: int) -> int:
         found = self.number(key)
-        return default if found is None else int(found)
+        if found is None:
+            return default
+        if found < 1 and key in COUNTS:
+            raise Unknown(f"cfg {key}: at least 1 is needed")
+        return int(found)
+
+
+def plain_number(text: str, name: str) -> float | None:
+    """A number from 0 to 1e18, None for nothing. Raises Unknown that names the place."""
+    text = text.strip()
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= LARGEST:
+        raise Unknown(f"{name}: {text[:40]!r} is not a number")
+    return value
 
 
 def read(raw: Mapping[str, str]) -> Row:
     """Raises Unknown that names the column."""
 
     def number(column: str) -> float | None:
-        text = (raw.get(column) or "").strip()
-        if not text:
-            return None
-        try:
-            return float(text)
-        except ValueError:
-            raise Unknown(f"{column}: {text!r} is not a number") from None
+        return plain_number(raw.get(column) or "", column)
 
     params = number("params_b")
     if params is None or params <= 0:
@@ -114,10 +124,12 @@ def predict_row(raw: Mapping[str, str], k: Values | None = None) -> Answer:
         row = read(raw)
         case = Decode(row, k) if row.workload == "decode" else Training(row, k)
         value = case.value()
-    except (Unknown, ValueError, ZeroDivisionError) as error:
+    except (ValueError, ZeroDivisionError, OverflowError) as error:
         return Answer(None, None, None, None, "", str(error))
     if row.metric == "fits":
         return Answer(value, value, value, bool(value), "memory", case.reason())
+    if not 0 < value < float("inf"):
+        return Answer(None, None, None, None, "", "these figures give no finite answer")
     spread = exp(interval(row, k))
     return Answer(
         value, value / spread, value * spread, case.fits(), case.bottleneck(), case.reason()

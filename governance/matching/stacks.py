@@ -22,7 +22,12 @@ ENGINE_CLASS = {
     "fsdp": "fsdp",
     "composer": "fsdp",
     "nanotron": "megatron",
-    "torchtitan": "compiled",
+    "torchtitan": "fsdp",
+    "metaseq": "fsdp",
+    "fairscale": "fsdp",
+    "pytorch-fsdp": "fsdp",
+    "accelerate": "eager",
+    "trl": "eager",
     "torchtune": "compiled",
     "gpt-fast": "compiled",
     "litgpt": "eager",
@@ -92,7 +97,9 @@ class Stack:
     scores: float
     """Bytes of traffic a head, token and key position where scores are written to memory."""
     shard_network: float
-    """Share of the network's collective rate that gathers of sharded parameters reach."""
+    """Share of the node's network that gathers of sharded parameters reach, at least one wire."""
+    selective: float
+    """Part of the forward pass that selective recompute repeats."""
     states: float
     """Bytes a trained parameter where not stated: weights, gradients, optimiser."""
     overlap: float
@@ -130,7 +137,8 @@ def training_stack(engine: str, given: str, arch: str, k: Values) -> Stack:
         shard_launch=of("shard_launch"),
         launch_packed=of("launch_packed"),
         scores=k["scores.unfused"] if name in UNFUSED else of("scores"),
-        shard_network=of("shard_network"),
+        shard_network=pick(k, "shard_network", f"{klass}.{arch}", name, klass, "eager"),
+        selective=of("selective"),
         states=of("states"),
         overlap=of("overlap"),
         vocabulary_bytes=of("vocabulary"),

@@ -77,7 +77,7 @@ def step(
     stream = hw.bandwidth * hw.memory_share
 
     weights_pass = 1.0 if job.adapters else 2.0
-    again = 1.0 if plan.recompute == "full" else 0.0
+    again = {"full": 1.0, "selective": stack.selective}.get(plan.recompute, 0.0)
     forward = 2.0 * model.layer_active * tokens / t / rate
     attention = 2.0 * job.seq * model.hidden * tokens / t / (hw.attention_peak * stack.attention)
     split = 1.0 / t if plan.sequence_parallel or t == 1 else (10.0 + 24.0 / t) / 34.0
@@ -189,8 +189,11 @@ def _shards(job: Job, plan: Plan, hw: Hardware, stack: Stack) -> tuple[float, fl
     elif stack.klass != "megatron":
         gathers = 2.0 * job.model.params / plan.accumulation
     scatter = 0.0 if job.adapters else stack.reduce_bytes * job.model.params
-    seconds = (gathers + scatter) * part / hw.bus(size, here)
-    return (seconds, 0.0) if size <= here else (0.0, seconds / stack.shard_network)
+    volume = (gathers + scatter) * part
+    if size <= here:
+        return volume / hw.bus(size, here), 0.0
+    one_wire = hw.bus(size, 1)
+    return 0.0, volume / max(stack.shard_network * hw.bus(size, here), one_wire)
 
 
 def _gradients(job: Job, plan: Plan, hw: Hardware, stack: Stack) -> tuple[float, float]:
