@@ -12,7 +12,14 @@ from governance.catalog.domain import CardSpec, OfferView, RoundTrip, TermPrice
 from governance.catalog.domain.figures import RANK, with_formula
 from governance.catalog.domain.figures import Figure as PlainFigure
 from governance.catalog.domain.packaged import build_card, plain_name
-from governance.catalog.models import CardAlias, CardModel, Figure, Offer, OfferPrice
+from governance.catalog.models import (
+    CardAlias,
+    CardModel,
+    Figure,
+    Offer,
+    OfferPrice,
+    Vendor,
+)
 
 
 def plain_figures(card: CardModel, rows: Iterable[Figure]) -> list[PlainFigure]:
@@ -158,3 +165,8 @@ def figures_by_name(card: CardModel) -> dict[str, list[PlainFigure]]:
     for figures in found.values():
         figures.sort(key=lambda f: (RANK.index(f.source_kind), -f.as_of.toordinal()))
     return dict(found)
+
+
+def vendor_names() -> dict[str, str]:
+    """What each vendor is called, by slug."""
+    return dict(Vendor.objects.values_list("slug", "name"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import fields as fields_of
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
@@ -170,10 +170,11 @@ def first_values(projects: list[Any], now: datetime) -> dict[str, Any]:
         "epochs": "3",
         "worth": "deadline",
         "project": projects[0].slug if projects else "",
-        "starts_at": now,
+        "starts_at": (now + timedelta(hours=1)).replace(minute=0, second=0, microsecond=0),
+        "needed_by": (now + timedelta(days=7)).replace(minute=0, second=0, microsecond=0),
         **{n: _DEFAULTS[n] for n in ("seq_len", "precision", "recompute", "lora_rank")},
         **{n: _DEFAULTS[n] for n in ("max_cards", "prompt_tokens", "output_tokens")},
-        "service_hours": _DEFAULTS["service_hours"],
+        "service_hours": int(RequestSpec().service_hours),
     }
 
 

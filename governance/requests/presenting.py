@@ -9,9 +9,11 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from django.core.cache import cache
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from governance.catalog import queries as catalog
 from governance.kernel.money import Money
 from governance.kernel.reasons import N_, Reason
 from governance.matching.codec import from_json
@@ -28,6 +30,12 @@ TERM_WORDS = {
     "annual": N_("annual"),
     "spot": N_("spot"),
 }
+
+
+def vendor_name(slug: str) -> str:
+    """What the vendor is called; names are kept a minute."""
+    names = cache.get_or_set("vendor-names", catalog.vendor_names, 60) or {}
+    return str(names.get(slug, slug))
 
 
 def sentence(line: Reason) -> str:
@@ -51,13 +59,17 @@ class PackageRow:
         return package_key(self.package)
 
     @property
+    def vendor(self) -> str:
+        return vendor_name(self.package.vendor)
+
+    @property
     def name(self) -> str:
         return f"{self.package.count} × {self.package.card_name}"
 
     @property
     def place(self) -> str:
         nodes = ngettext("%(count)s node", "%(count)s nodes", self.package.nodes)
-        words = (nodes % {"count": self.package.nodes}, self.package.vendor, self.term)
+        words = (nodes % {"count": self.package.nodes}, vendor_name(self.package.vendor), self.term)
         return ", ".join(filter(None, words))
 
     @property
@@ -145,7 +157,7 @@ def rejected_groups(result: MatchResult) -> list[RejectedGroup]:
     groups = []
     for code, count in counts.most_common():
         mine = [r for r in result.rejected if r.reason.code == code]
-        which = "; ".join(f"{r.card} ({r.vendor})" for r in mine[:8])
+        which = "; ".join(f"{r.card} ({vendor_name(r.vendor)})" for r in mine[:8])
         groups.append(RejectedGroup(code, sentence(mine[0].reason), count, which))
     return groups
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from governance.kernel.money import Money
 from governance.requests.models import ComputeRequest
+from governance.requests.presenting import vendor_name
 from governance.ui.tables import Column, Table
 from governance.ui.tones import tone_of
 
@@ -69,7 +70,9 @@ def package_words(row: ComputeRequest) -> str:
     """ "8 × A800 80G, Vendor A" of the chosen package."""
     if not row.package:
         return ""
-    return f"{row.package['count']} × {row.package['card_name']}, {row.package['vendor']}"
+    return (
+        f"{row.package['count']} × {row.package['card_name']}, {vendor_name(row.package['vendor'])}"
+    )
 
 
 def export_heads() -> list[Any]:

@@ -39,11 +39,13 @@ class Item:
     mandatory: bool
     before: str = "submit"
     hint: str = ""
+    field: str = ""
+    """The form's field that fills it; empty where the answer is typed into the checklist."""
 
 
-_MODEL = Item("model", N_("Model and method"), True)
-_DATA = Item("data", N_("Data size"), True)
-_DEADLINE = Item("deadline", N_("Needed by"), True)
+_MODEL = Item("model", N_("Model and method"), True, field="preset")
+_DATA = Item("data", N_("Data size"), True, field="samples")
+_DEADLINE = Item("deadline", N_("Needed by"), True, field="needed_by")
 _BUDGET = Item("budget", N_("Budget"), False)
 _PARALLEL = Item("parallel", N_("Parallel layout"), True)
 _INTERCONNECT = Item("interconnect", N_("Interconnect and network"), False)
@@ -51,6 +53,7 @@ _PLACE = Item(
     "data_place",
     N_("Data location"),
     False,
+    field="data_region",
     hint=N_("Data in another region costs time and traffic; without it transfer is left out."),
 )
 _EGRESS = Item(
@@ -59,11 +62,11 @@ _EGRESS = Item(
     True,
     hint=N_("Exclusive or shared, traffic limit, price of what goes over it."),
 )
-_LINE = Item("line", N_("Line and region of the users"), True)
+_LINE = Item("line", N_("Line and region of the users"), True, field="users_region")
 _FILING = Item(
     "filing", N_("Filing and its lead time"), True, hint=N_("Filed already, or not needed: why.")
 )
-_LOAD = Item("load", N_("Concurrency and response size"), True)
+_LOAD = Item("load", N_("Concurrency and response size"), True, field="concurrency")
 _TRIAL = Item(
     "trial",
     N_("Load test with real requests before going live"),

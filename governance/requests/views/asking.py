@@ -118,6 +118,7 @@ def answer_context(
         "result": result,
         "rows": rows,
         "chosen": chosen,
+        "notes": list(dict.fromkeys(note for r in rows for note in r.notes)),
         "rejected": rejected_groups(result),
         "chart": cost_against_time(result.packages, asked.spec.deadline_hours),
         "tokens": total_tokens(asked.spec),
