@@ -88,6 +88,11 @@ def node_for(viewer: Actor, node_id: int) -> Node:
     return node
 
 
+def node_named(name: str) -> Node | None:
+    """The enrolled node of that name, for the platform's own acts."""
+    return Node.objects.filter(name=name, revoked_at=None).first()
+
+
 def card_for(viewer: Actor, card_id: int) -> Card:
     """The card, or Missing where the viewer may not see it."""
     card = Card.objects.visible_to(viewer).select_related("node").filter(pk=card_id).first()
