@@ -40,7 +40,7 @@ def panels() -> list[Panel]:
                 ("bandwidth_mean", _("mean"), Ink("blue")),
                 ("bandwidth_max", _("largest reading"), Ink("sky", "dot")),
             ],
-            formats.percent,
+            _share,
             top=1.0,
             mark=0.3,
         ),
@@ -51,7 +51,7 @@ def panels() -> list[Panel]:
                 ("sm", _("SM"), Ink("green")),
                 ("tensor", _("tensor cores"), Ink("purple")),
             ],
-            formats.percent,
+            _share,
             top=1.0,
         ),
         Panel(_("Memory used"), [("memory_used_bytes", _("largest"), Ink("orange"))], formats.size),
@@ -66,6 +66,26 @@ def panels() -> list[Panel]:
             formats.rate,
         ),
     ]
+
+
+def _share(value: Any) -> str:
+    return formats.percent(value, places=0)
+
+
+def _ticks(period: Period) -> dict[str, Any]:
+    """Whole local hours (days in a longer window), at most eight, in the reader's language."""
+    hours = max(1, round(period.elapsed.total_seconds() / 3600))
+    step = next(n for n in (1, 3, 6, 12, 24, 48) if hours / n <= 8 or n == 48)
+    at = timezone.localtime(period.start).replace(minute=0, second=0, microsecond=0)
+    at += timedelta(hours=1)
+    marks = [at + timedelta(hours=n) for n in range(hours) if (at.hour + n) % min(step, 24) == 0]
+    return {
+        "tickvals": marks,
+        "ticktext": [
+            formats.short_day(mark.date()) if mark.hour == 0 else formats.clock_time(mark)
+            for mark in marks
+        ],
+    }
 
 
 def fleet(cards: Sequence[Card], found: Heat, by_day: bool) -> charts.Chart:
@@ -110,6 +130,7 @@ def card_series(
         "showlegend": False,
         "xaxis": {
             "type": "date",
+            **_ticks(period),
             "range": [period.start, period.end],
             "anchor": f"y{len(shown)}" if len(shown) > 1 else "y",
         },

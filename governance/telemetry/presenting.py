@@ -12,7 +12,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from governance.telemetry.domain.sources import MEANING, Fidelity, Source
-from governance.telemetry.models import Card, CardHolding
+from governance.telemetry.models import Card, CardHolding, Node
+from governance.telemetry.models.nodes import FILE, PULL
 from governance.telemetry.queries.nodes import NodeRow
 from governance.telemetry.queries.series import Peak
 from governance.telemetry.queries.usage import UsageRow
@@ -34,6 +35,7 @@ STATES = {
     "silent": ("act", gettext_lazy("silent")),
     "failing": ("act", gettext_lazy("not reachable")),
     "revoked": ("plain", gettext_lazy("revoked")),
+    "recorded": ("plain", gettext_lazy("recorded")),
 }
 CARD_STATES = {"ok": "good", "lost": "act", "absent": "unknown"}
 FAULTS = {
@@ -78,6 +80,13 @@ def source_words(source: Source) -> str:
 
 def fault_words(code: str) -> str:
     return str(FAULTS.get(code, code))
+
+
+def way_words(node: Node) -> str:
+    """Where the node's rows come from."""
+    if node.mode == PULL:
+        return node.address
+    return _("from files") if node.mode == FILE else _("pushes by itself")
 
 
 def card_lines(
@@ -172,7 +181,7 @@ def node_table(rows: Sequence[NodeRow], params: QueryDict) -> Table:
             "name",
             _("Node"),
             value="node.name",
-            sub=lambda row: row.node.address or _("pushes by itself"),
+            sub=lambda row: way_words(row.node),
             href=lambda row: reverse("telemetry:node", args=[row.node.pk]),
             stick=True,
         ),
@@ -183,8 +192,8 @@ def node_table(rows: Sequence[NodeRow], params: QueryDict) -> Table:
             value=lambda row: STATES[row.state],
             sub=lambda row: fault_words(row.error) if row.error else "",
         ),
-        Column("cards", _("Cards"), kind="count"),
-        Column("lost", _("Lost"), kind="count"),
+        Column("cards", _("Cards"), kind="number", places=0),
+        Column("lost", _("Lost"), kind="number", places=0),
         Column("seen", _("Last seen"), kind="ago", value="last_seen_at"),
         Column(
             "lag",
@@ -193,8 +202,14 @@ def node_table(rows: Sequence[NodeRow], params: QueryDict) -> Table:
             value=lambda row: row.lag,
             note=_("since the newest minute"),
         ),
-        Column("skew", _("Clock skew, s"), kind="signed", value="skew_seconds", places=1),
-        Column("conflicts", _("Conflicts"), kind="count"),
+        Column(
+            "skew",
+            _("Clock skew, s"),
+            kind="signed",
+            value=lambda row: _skew(row.skew_seconds),
+            places=1,
+        ),
+        Column("conflicts", _("Conflicts"), kind="number", places=0),
         Column("version", _("Version"), value=lambda row: row.node.version or None),
     ]
     return Table(
@@ -221,7 +236,7 @@ def peak_table(rows: Sequence[Peak], params: QueryDict, export: str) -> Table:
             note=_("on active time"),
             measured=True,
         ),
-        Column("samples", _("Samples"), kind="count"),
+        Column("samples", _("Samples"), kind="number", places=0),
         Column(
             "source",
             _("Source"),
@@ -266,3 +281,7 @@ def reasons_of(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
         for code in filter(None, (row["reason"] or "").split(",")):
             counts[code] = counts.get(code, 0) + 1
     return sorted(counts.items(), key=lambda item: -item[1])
+
+
+def _skew(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 1) or 0.0

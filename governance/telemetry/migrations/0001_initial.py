@@ -188,7 +188,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=120, unique=True, verbose_name='name')),
-                ('mode', models.CharField(choices=[('pull', 'pull'), ('push', 'push')], default='pull', max_length=4, verbose_name='way')),
+                ('mode', models.CharField(choices=[('pull', 'pull'), ('push', 'push'), ('file', 'files')], default='pull', max_length=4, verbose_name='way')),
                 ('address', models.CharField(blank=True, max_length=300, verbose_name='address')),
                 ('interval_seconds', models.PositiveIntegerField(default=60, verbose_name='interval in seconds')),
                 ('silent_after_minutes', models.PositiveIntegerField(default=10, verbose_name='silent after minutes')),
@@ -452,7 +452,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='node',
-            constraint=models.CheckConstraint(condition=models.Q(('mode__in', ['pull', 'push'])), name='node_mode'),
+            constraint=models.CheckConstraint(condition=models.Q(('mode__in', ['pull', 'push', 'file'])), name='node_mode'),
         ),
         migrations.AddConstraint(
             model_name='node',

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-PULL, PUSH = "pull", "push"
+PULL, PUSH, FILE = "pull", "push", "file"
 
 
 class NodeQuerySet(models.QuerySet["Node"]):
@@ -21,7 +21,7 @@ class NodeQuerySet(models.QuerySet["Node"]):
 
 
 class Node(models.Model):
-    """A machine with cards, enrolled by an operator.
+    """A machine with cards, enrolled by an operator (or named by an imported file).
 
     Its token is not kept: it is computed from the installation's secret and `token_nonce`, and
     shown once. After a rotation the one before is good until `previous_until`.
@@ -29,7 +29,10 @@ class Node(models.Model):
 
     name = models.CharField(_("name"), max_length=120, unique=True)
     mode = models.CharField(
-        _("way"), max_length=4, choices=[(PULL, _("pull")), (PUSH, _("push"))], default=PULL
+        _("way"),
+        max_length=4,
+        choices=[(PULL, _("pull")), (PUSH, _("push")), (FILE, _("files"))],
+        default=PULL,
     )
     address = models.CharField(_("address"), max_length=300, blank=True)
     interval_seconds = models.PositiveIntegerField(_("interval in seconds"), default=60)
@@ -53,7 +56,7 @@ class Node(models.Model):
         verbose_name = _("node")
         ordering = ["name"]
         constraints = [
-            models.CheckConstraint(condition=Q(mode__in=[PULL, PUSH]), name="node_mode"),
+            models.CheckConstraint(condition=Q(mode__in=[PULL, PUSH, FILE]), name="node_mode"),
             models.CheckConstraint(
                 condition=~Q(mode=PULL) | ~Q(address=""), name="node_pull_needs_address"
             ),

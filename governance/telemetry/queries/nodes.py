@@ -11,7 +11,7 @@ from django.db.models import Count, Max, Q, QuerySet, Sum
 from governance.kernel.errors import Missing
 from governance.kernel.policy import Actor
 from governance.telemetry.models import Alert, Card, Conflict, Gap, InventoryEntry, Node, Rejection
-from governance.telemetry.models.nodes import PULL
+from governance.telemetry.models.nodes import FILE, PULL
 
 GIVEN_UP = 6
 """Failures in a row after which a node is shown as not reachable."""
@@ -19,7 +19,8 @@ GIVEN_UP = 6
 
 @dataclass(frozen=True)
 class NodeRow:
-    """A node as the list shows it. `state` is waiting, ok, behind, silent, failing or revoked."""
+    """A node as the list shows it. `state` is waiting, ok, behind, silent, failing,
+    revoked or recorded."""
 
     node: Node
     state: str
@@ -71,6 +72,8 @@ def state_of(node: Node, now: datetime) -> str:
     pull = node.pull
     if node.revoked_at is not None:
         return "revoked"
+    if node.mode == FILE:
+        return "recorded"
     if pull.last_ok_at is None:
         return "failing" if pull.last_error else "waiting"
     if pull.last_ok_at < now - timedelta(minutes=node.silent_after_minutes):

@@ -12,6 +12,7 @@ from django.db.models import F, Q
 
 from governance.plumbing import outbox
 from governance.telemetry.models import Alert, Card, CardHolding, Node, PullState
+from governance.telemetry.models.nodes import FILE
 
 if TYPE_CHECKING:
     from governance.telemetry.services.ingest import Delivery
@@ -45,10 +46,14 @@ def after_ingest(deliveries: Sequence[Delivery], nodes: Mapping[int, Node], now:
 def find_silent(*, now: datetime) -> int:
     """Open an alert for each node that has said nothing for its limit; returns how many."""
     with transaction.atomic():
-        candidates = PullState.objects.select_related("node").filter(
-            Q(last_ok_at__lt=now - timedelta(minutes=1))
-            | Q(last_ok_at=None, node__enrolled_at__lt=now - timedelta(minutes=1)),
-            node__revoked_at=None,
+        candidates = (
+            PullState.objects.select_related("node")
+            .filter(
+                Q(last_ok_at__lt=now - timedelta(minutes=1))
+                | Q(last_ok_at=None, node__enrolled_at__lt=now - timedelta(minutes=1)),
+                node__revoked_at=None,
+            )
+            .exclude(node__mode=FILE)
         )
         silent = [
             state

@@ -18,7 +18,7 @@ from governance.telemetry.domain.jobs import JobFact
 from governance.telemetry.domain.occupancy import Held
 from governance.telemetry.domain.page import Page
 from governance.telemetry.models import InventoryEntry, Job, Node, Occupancy
-from governance.telemetry.models.nodes import PUSH
+from governance.telemetry.models.nodes import FILE
 from governance.telemetry.services.ingest import Delivery, Receipt, ingest_pages
 from governance.telemetry.services.nodes import enrol_node
 from governance.telemetry.services.rollup import roll_up
@@ -42,7 +42,7 @@ def import_pages(*, actor: Actor, node: str, pages: Sequence[Page], now: datetim
     with transaction.atomic():
         found = Node.objects.filter(name=node).first()
         node_id = (
-            found.pk if found else enrol_node(actor=SYSTEM, name=node, mode=PUSH, now=now).node_id
+            found.pk if found else enrol_node(actor=SYSTEM, name=node, mode=FILE, now=now).node_id
         )
         receipts = []
         for page in pages:

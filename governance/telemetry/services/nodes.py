@@ -18,7 +18,7 @@ from governance.plumbing import audit
 from governance.plumbing.locks import lock_one
 from governance.telemetry.domain import tokens
 from governance.telemetry.models import Node, PullState
-from governance.telemetry.models.nodes import PULL, PUSH
+from governance.telemetry.models.nodes import FILE, PULL, PUSH
 
 OVERLAP = timedelta(hours=24)
 """How long the token before a rotation stays good."""
@@ -155,7 +155,7 @@ def _check(name: str, mode: str, address: str, interval: int, silent_after: int)
         raise Invalid(
             Reason("name", N_("A name has 1 to 120 letters, digits, spaces or . : @ _ -.")), "name"
         )
-    if mode not in (PULL, PUSH):
+    if mode not in (PULL, PUSH, FILE):
         raise Invalid(Reason("mode", N_("The way is pull or push.")), "mode")
     parts = urlsplit(address)
     if mode == PULL and (parts.scheme not in ("http", "https") or not parts.hostname):

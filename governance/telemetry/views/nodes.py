@@ -54,6 +54,7 @@ def node(request: HttpRequest, node_id: int) -> HttpResponse:
         {
             "node": found,
             "row": row,
+            "way": presenting.way_words(found),
             "tone": presenting.STATES[row.state][0],
             "state_word": presenting.STATES[row.state][1],
             "fault": presenting.fault_words(row.error) if row.error else "",
