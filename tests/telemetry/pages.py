@@ -14,7 +14,7 @@ from governance.telemetry.domain.columns import BINS, MEANS
 from governance.telemetry.domain.page import Page, parse_page
 from governance.telemetry.domain.sources import Source
 
-BASE = 29_930_400
+BASE = 29_928_960
 """A minute at 00:00 UTC of 2026-11-27; the pages of the tests begin here."""
 
 NOW = datetime.fromtimestamp((BASE + 3 * 1440) * 60, UTC)

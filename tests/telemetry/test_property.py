@@ -160,7 +160,7 @@ class Arrival(TestCase):
             assert hour_row["bandwidth_peak_at"] == peak
 
 
-class _rolled_back:  # noqa: N801
+class _rolled_back:
     """Undoes what was stored within."""
 
     def __enter__(self) -> None:
