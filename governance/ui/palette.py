@@ -44,7 +44,10 @@ KNOWN: dict[str, dict[str, Ink]] = {
         "link_bound": Ink("orange"),
         "over_provisioned": Ink("green"),
         "compute_bound": Ink("slate"),
+        "capacity_bound": Ink("sky"),
+        "unclear": Ink("slate", "dot"),
         "unknown": Ink("slate", hatched=True),
+        "no_data": Ink("slate", hatched=True),
     },
     "layer": {
         "memory": Ink("blue"),

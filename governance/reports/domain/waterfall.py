@@ -21,6 +21,7 @@ PARTS = (
     "link_bound",
     "over_provisioned",
     "compute_bound",
+    "capacity_bound",
     "unclear",
     "no_data",
     "used",
@@ -32,10 +33,23 @@ NAMES = {
     "link_bound": N_("Link-bound"),
     "over_provisioned": N_("Over-provisioned"),
     "compute_bound": N_("Compute-bound"),
+    "capacity_bound": N_("Bought for memory"),
     "unclear": N_("Cause not known"),
     "no_data": N_("No data"),
     "used": N_("Used"),
 }
+
+PART_OF_ROW = {
+    2: "idle",
+    3: "starved",
+    4: "link_bound",
+    6: "compute_bound",
+    7: "compute_bound",
+    8: "capacity_bound",
+    11: "over_provisioned",
+    12: "over_provisioned",
+}
+"""Where the rest of active time goes by the diagnosis' row; rows not named here are unclear."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from django.utils.text import slugify
+
 from governance.catalog import queries as catalog
 from governance.catalog.domain import OfferView
 from governance.kernel.money import currency_places, round_exact
@@ -64,44 +66,58 @@ class Compared:
 
 
 def own_price(rental: Any) -> tuple[str, Decimal, int] | None:
-    """Kind, price and quantity of the rental's cards."""
+    """Kind, price with tax and quantity of the rental's cards."""
     for component in rental.components.all():
         if component.code == "cards":
             plan = plan_from_json(component.plan)
-            return plan.kind, plan.price, component.quantity
+            taxed = plan.tax is not None and not plan.tax.inclusive
+            rate = plan.tax.rate if plan.tax is not None and taxed else Decimal(0)
+            return plan.kind, plan.price * (1 + rate), component.quantity
     return None
 
 
 def offer_of(rental: Any, offers: Iterable[OfferView]) -> OfferView | None:
-    """The offer the rental was bought from; else the vendor's offer of the same card, if it is
-    the only one in the rental's region."""
+    """The offer the rental was bought from; else the vendor's offer of the same card (and region,
+    where the rental names one) whose unit is nearest to the rental's."""
     offers = list(offers)
     for offer in offers:
         if rental.offer and offer.id == rental.offer:
             return offer
+    own = own_price(rental)
+    unit = rental.cards / own[2] if own and own[2] else 1
     same = [
         offer
         for offer in offers
-        if offer.vendor.casefold() == rental.vendor.casefold()
+        if offer.vendor == slugify(rental.vendor, allow_unicode=True)
         and offer.card.slug == rental.card_model
         and (not rental.region or offer.region == rental.region)
     ]
-    return same[0] if len(same) == 1 else None
+    return min(same, key=lambda o: (abs(o.cards_per_unit - unit), o.id), default=None)
 
 
 def prices_of(rental: Any, offer: OfferView | None) -> tuple[dict[str, Decimal], dict[str, str]]:
-    """Prices of one unit by kind: the rental's own, others from the offer, same currency only."""
+    """Prices of one unit by kind, with tax: the rental's own, others from the offer for as many
+    cards, in the rental's currency only."""
     prices: dict[str, Decimal] = {}
     sources: dict[str, str] = {}
-    for price in offer.prices if offer else ():
-        if price.kind in KINDS and price.currency == rental.currency:
-            prices[price.kind] = price.price
-            sources[price.kind] = f"{offer.vendor if offer else ''} {price.source}".strip()
     own = own_price(rental)
+    if offer is not None:
+        scale = Fraction(rental.cards, (own[2] if own else 1) * offer.cards_per_unit)
+        for price in offer.prices:
+            if price.kind in KINDS and price.currency == rental.currency:
+                prices[price.kind] = _plain(Fraction(price.gross) * scale)
+                sources[price.kind] = f"{offer.vendor} {price.source}".strip()
     if own and own[0] in KINDS:
         prices[own[0]] = own[1]
         sources[own[0]] = str(rental)
     return prices, sources
+
+
+def _plain(value: Fraction) -> Decimal:
+    """A price as short as it is exact, else at eight places."""
+    rounded = round_exact(value, 8)
+    short = round_exact(value, 2)
+    return short if Fraction(short) == value else rounded
 
 
 def compared(viewer: Actor, params: Params, *, banded: bool = False) -> list[Compared]:

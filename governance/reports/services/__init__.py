@@ -1,0 +1,25 @@
+"""Acts of the reports room: the nightly judgement, answers and decisions, saved views."""
+
+from governance.reports import policies
+from governance.reports.services.deciding import (
+    accept,
+    answer,
+    dismiss,
+    measure_realised,
+    snooze,
+)
+from governance.reports.services.judging import judge, replay
+from governance.reports.services.views import forget_view, save_view
+
+__all__ = [
+    "accept",
+    "answer",
+    "dismiss",
+    "forget_view",
+    "judge",
+    "measure_realised",
+    "policies",
+    "replay",
+    "save_view",
+    "snooze",
+]

@@ -1,0 +1,243 @@
+"""The nightly judgement on a small fleet: flags, recommendations, answers and decisions."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from decimal import Decimal as D
+from typing import Any
+
+import pytest
+from django.db import DatabaseError, connection
+from django.test.utils import CaptureQueriesContext
+
+from governance.catalog import services as catalog
+from governance.kernel.errors import Denied, Invalid, Missing, Refused
+from governance.kernel.policy import SYSTEM
+from governance.matching import to_json
+from governance.plumbing.models import AuditEvent, OutboxEvent
+from governance.rentals.models import Rental
+from governance.reports import queries, services
+from governance.reports.domain.judgement import Finding, Settings
+from governance.reports.models import Flag, Judgement, Recommendation
+from governance.reports.viewers import EVERYTHING
+from tests import make
+from tests.rentals.make import charge, local
+from tests.reports import fleet
+
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(120)]
+
+START = local(2026, 11, 1)
+DAYS = 3
+LAST = date(2026, 11, 3)
+QUICK = Settings(min_days=1, min_active_hours=12)
+"""Three days of readings stand for fourteen."""
+
+NOW = START + timedelta(days=DAYS, hours=3)
+HEAD = (
+    "vendor,region,card,cards_per_unit,hourly,monthly,annual,currency,tax_rate,tax_inclusive,"
+    "valid_from,source,as_of\n"
+)
+SHEET = HEAD + (
+    "CloudA,east,a800-80gb-sxm4,1,14.80,7992.00,76723.20,CNY,0,true,2026-01-01,quote,2026-01-01\n"
+    "CloudA,east,rtx-4090,1,3.20,1728.00,,CNY,0,true,2026-01-01,quote,2026-01-01\n"
+)
+
+
+@pytest.fixture
+def judged_fleet(house: make.House) -> dict[str, Any]:
+    """Three days of one over-provisioned, one compute-bound, one idle and one half-known rental."""
+    catalog.seed_catalogue(actor=house.operator)
+    report = catalog.import_prices(
+        actor=house.operator, text=SHEET, form="native", vendor="CloudA", today=START.date()
+    )
+    assert not report.refused
+    minutes, every = DAYS * 1440, 1
+    made = {
+        "oversized": fleet.rented(house.project, START, minutes, every=every),
+        "compute": fleet.rented(
+            house.project,
+            START,
+            minutes,
+            every=every,
+            sm_mean=0.88,
+            tensor_mean=0.61,
+            bandwidth_mean=0.29,
+            bandwidth_active_mean=0.29,
+        ),
+        "idle": fleet.rented(
+            house.other_project,
+            START,
+            minutes,
+            every=every,
+            active_samples=0,
+            bandwidth_mean=0.0,
+            bandwidth_active_mean=None,
+            sm_mean=0.0,
+            tensor_mean=0.0,
+            gpu_duty_mean=0.0,
+        ),
+        "half": fleet.rented(house.other_project, START, minutes, every=2),
+    }
+    charge(START + timedelta(days=DAYS))
+    return made
+
+
+def judge(day: date) -> int:
+    return services.judge(day=day, now=NOW + (day - LAST), settings=QUICK)
+
+
+def judge_nights(count: int, last: date = LAST) -> int:
+    return sum(judge(last - timedelta(days=count - 1 - i)) for i in range(count))
+
+
+def outcomes() -> dict[int, str]:
+    return dict(Judgement.objects.filter(day=LAST).values_list("rental_id", "outcome"))
+
+
+def test_a_night(judged_fleet: dict[str, Any]) -> None:
+    assert judge(LAST) == 4
+    found = outcomes()
+    assert found[judged_fleet["oversized"].pk] == "downgrade"
+    assert found[judged_fleet["compute"].pk] == "keep"
+    assert found[judged_fleet["idle"].pk] == "idle"
+    assert found[judged_fleet["half"].pk] == "unknown"
+    row = Judgement.objects.get(rental=judged_fleet["oversized"])
+    assert (row.plain_rule, row.row, row.source) == (True, 12, "nvml_gpm")
+    assert row.share == pytest.approx(0.2)
+    assert row.what_if["card"] == "rtx-4090"
+    month_cost = 3 * 24 * D("14.80")
+    assert row.cost == month_cost
+    assert D(0) < row.saving <= month_cost
+    assert sum(D(v) for v in row.parts.values()) == month_cost
+    assert set(row.parts) <= {"over_provisioned", "used", "no_data"}
+
+
+def test_a_second_run_changes_nothing(judged_fleet: dict[str, Any]) -> None:
+    judge_nights(3)
+    before = list(Judgement.objects.values().order_by("pk")), list(Flag.objects.values())
+    assert judge_nights(3) == 0
+    assert (list(Judgement.objects.values().order_by("pk")), list(Flag.objects.values())) == before
+
+
+def test_every_verdict_replays(judged_fleet: dict[str, Any]) -> None:
+    judge_nights(2)
+    for row in Judgement.objects.all():
+        again: list[Finding] = services.replay(row)
+        assert to_json(again) == row.findings
+
+
+def test_three_nights_open_one_recommendation_each(judged_fleet: dict[str, Any]) -> None:
+    judge_nights(2)
+    assert not Recommendation.objects.exists()
+    judge(LAST + timedelta(days=1))
+    kinds = dict(Recommendation.objects.values_list("rental_id", "kind"))
+    assert kinds[judged_fleet["oversized"].pk] == "DOWNGRADE_CANDIDATE"
+    assert judged_fleet["compute"].pk not in {
+        r for r, k in kinds.items() if k == "DOWNGRADE_CANDIDATE"
+    }
+    one = Recommendation.objects.get(kind="DOWNGRADE_CANDIDATE")
+    assert one.answer_by == one.opened_on + timedelta(days=5)
+    assert OutboxEvent.objects.filter(key=f"recommendation:{one.pk}:opened").count() == 1
+    assert AuditEvent.objects.filter(act="recommendations.open").exists()
+
+
+def test_the_report_shows_rule_and_diagnosis(judged_fleet: dict[str, Any]) -> None:
+    judge(LAST)
+    asked = {"from": "2026-11-01", "to": LAST.isoformat()}
+    result = queries.run("downgrade", EVERYTHING, asked, NOW)
+    rows = {row["id"]: row for row in result.rows}
+    compute = rows[judged_fleet["compute"].pk]
+    assert (compute["plain_flag"], compute["row"], compute["outcome"]) == (True, 6, "keep")
+    assert result.notes[0].params["says"] == 3
+    assert result.notes[0].params["confirmed"] == 1
+    assert result.notes[0].params["missed"] == 1
+
+
+def opened(judged_fleet: dict[str, Any]) -> Recommendation:
+    judge_nights(3)
+    return Recommendation.objects.get(kind="DOWNGRADE_CANDIDATE")
+
+
+def test_the_team_answers_before_the_decision(
+    judged_fleet: dict[str, Any], house: make.House
+) -> None:
+    one = opened(judged_fleet)
+    with pytest.raises(Denied):
+        services.answer(
+            actor=house.member, recommendation_id=one.pk, choice="fix", text="x", now=NOW
+        )
+    with pytest.raises(Missing):
+        services.answer(
+            actor=house.outsider, recommendation_id=one.pk, choice="fix", text="x", now=NOW
+        )
+    with pytest.raises(Invalid):
+        services.answer(actor=house.lead, recommendation_id=one.pk, choice="fix", text=" ", now=NOW)
+    answered = services.answer(
+        actor=house.lead, recommendation_id=one.pk, choice="justify", text="Needed.", now=NOW
+    )
+    assert (answered.state, answered.answered_by) == ("answered", house.lead)
+
+
+def test_dismissal_wants_a_reason_and_rests(
+    judged_fleet: dict[str, Any], house: make.House
+) -> None:
+    one = opened(judged_fleet)
+    with pytest.raises(Invalid):
+        services.dismiss(actor=house.approver, recommendation_id=one.pk, reason="", now=NOW)
+    with pytest.raises(Denied):
+        services.dismiss(actor=house.lead, recommendation_id=one.pk, reason="no", now=NOW)
+    services.dismiss(actor=house.approver, recommendation_id=one.pk, reason="A demo.", now=NOW)
+    with pytest.raises(Refused):
+        services.accept(actor=house.approver, recommendation_id=one.pk, now=NOW)
+    flag = Flag.objects.get(rental=one.rental, kind=one.kind)
+    assert (flag.state, flag.until) == ("cooling", NOW.date() + timedelta(days=14))
+    judge(LAST + timedelta(days=1))
+    assert Recommendation.objects.filter(kind="DOWNGRADE_CANDIDATE").count() == 1
+
+
+def test_a_snooze_returns(judged_fleet: dict[str, Any], house: make.House) -> None:
+    one = opened(judged_fleet)
+    with pytest.raises(Invalid):
+        services.snooze(actor=house.approver, recommendation_id=one.pk, until=NOW.date(), now=NOW)
+    until = LAST + timedelta(days=2)
+    services.snooze(actor=house.approver, recommendation_id=one.pk, until=until, now=NOW)
+    for day in (1, 2):
+        judge(LAST + timedelta(days=day))
+        one.refresh_from_db()
+        assert one.state == ("snoozed" if day == 1 else "asked")
+
+
+def test_accepting_without_a_request_is_left_to_those_who_manage(
+    judged_fleet: dict[str, Any], house: make.House
+) -> None:
+    one = services.accept(actor=house.approver, recommendation_id=opened(judged_fleet).pk, now=NOW)
+    assert (one.state, one.request_id, one.decided_by) == ("accepted", None, house.approver)
+    later = NOW + timedelta(days=60)
+    assert services.measure_realised(now=later) == 1
+    one.refresh_from_db()
+    assert D(0) <= one.realised <= one.cost_before
+    assert services.measure_realised(now=later) == 0
+
+
+def test_a_night_takes_the_same_queries_for_two_rentals_and_four(
+    judged_fleet: dict[str, Any],
+) -> None:
+    counts = []
+    for day in (LAST - timedelta(days=1), LAST):
+        with CaptureQueriesContext(connection) as seen:
+            judge(day)
+        counts.append(len(seen))
+        over = [judged_fleet["idle"].pk, judged_fleet["half"].pk]
+        Rental.objects.filter(pk__in=over).update(state="ended")
+    assert Judgement.objects.filter(day=LAST).count() == 2
+    assert counts[0] == counts[1] <= 40
+
+
+def test_a_judgement_is_never_changed(judged_fleet: dict[str, Any]) -> None:
+    judge(LAST)
+    with pytest.raises(DatabaseError, match="append-only"):
+        Judgement.objects.update(outcome="keep")
+
+
+def test_the_system_may_not_be_mistaken_for_a_manager() -> None:
+    assert SYSTEM.abilities() == frozenset()
