@@ -27,6 +27,7 @@ def together(*acts: Callable[[], Any]) -> list[Any]:
         thread.start()
     for thread in threads:
         thread.join(30)
+    assert not any(thread.is_alive() for thread in threads), "an act still runs after 30 s"
     return answers
 
 

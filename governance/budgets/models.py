@@ -237,11 +237,16 @@ class LedgerAccount(models.Model):
 
 
 class Transaction(models.Model):
-    """Postings that balance per currency. Never changed (trigger): a mistake is reversed."""
+    """Postings that balance per currency. Never changed (trigger): a mistake is reversed.
+
+    `lines` says how many postings it has: at commit they must be there and balance, and later
+    none can be added (triggers).
+    """
 
     key = models.CharField(max_length=160, unique=True)
     booked_on = models.DateField()
     memo = models.CharField(max_length=300, blank=True)
+    lines = models.PositiveSmallIntegerField()
     reverses = models.OneToOneField("self", models.PROTECT, null=True, related_name="reversed_by")
     actor_key = models.CharField(max_length=80)
     created_at = models.DateTimeField()

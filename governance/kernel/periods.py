@@ -149,10 +149,17 @@ def calendar_period(moment: datetime, unit: Unit, tz: tzinfo) -> Period:
     return Period(start, anchored(start, unit, 1, tz))
 
 
+def calendar_end(moment: datetime, unit: Unit, tz: tzinfo) -> datetime:
+    """The end of the local hour, day, month, quarter or year that holds the moment."""
+    if unit == "day":
+        return local_midnight(local_date(moment, tz) + timedelta(days=1), tz)
+    return anchored(calendar_start(moment, unit, tz), unit, 1, tz)
+
+
 def cut(period: Period, unit: Unit, tz: tzinfo) -> Iterator[Period]:
     """The period in pieces, cut at the local hours, days, months, quarters or years within it."""
     start = period.start
     while start < period.end:
-        end = min(calendar_period(start, unit, tz).end, period.end)
+        end = min(calendar_end(start, unit, tz), period.end)
         yield Period(start, end)
         start = end

@@ -11,7 +11,8 @@ import pytest
 from governance.kernel.money import Money, round_exact, split
 from governance.kernel.periods import Period, local_date
 from governance.rentals.domain.charges import due_lines, listed_lines
-from governance.rentals.domain.taxes import tax_of, tax_step, totals, with_tax
+from governance.rentals.domain.posting import entries, preview_entries
+from governance.rentals.domain.taxes import tax_of, totals, with_tax
 from governance.rentals.domain.termination import (
     TerminationRule,
     UsedTerm,
@@ -280,14 +281,18 @@ def test_inclusive_tax_on_the_sum_not_on_each_line():
     assert (sums_.net, sums_.tax, sums_.gross) == (D("297.39"), D("56.51"), D("353.90"))
 
 
-def test_tax_steps_add_up_to_the_tax_of_the_sum():
+def test_tax_of_entries_adds_up_to_the_tax_of_the_sum():
     tax = Tax(D("0.06"), False)
-    amounts = [D("0.07")] * 100
-    before, steps = D(0), []
-    for amount in amounts:
-        steps.append(tax_step(before, amount, tax, 2, "half_up"))
-        before += amount
-    assert sum(steps) == tax_of(D("7.00"), tax, 2, "half_up") == D("0.42")
+    plan = terms("daily", "0.07", "2026-01-01", "2026-04-11", tax=tax)
+    made = preview_entries([("cards", plan)])
+    assert len(made) == 100
+    assert sum(entry.tax for entry in made) == tax_of(D("7.00"), tax, 2, "half_up") == D("0.42")
+    assert {entry.tax for entry in made} == {D("0.00"), D("0.01")}
+    rest = entries(
+        [("cards", plan, line) for line in listed_lines(plan)[60:]],
+        seen={}, quoted={("cards", tax): D("4.20")},
+    )  # fmt: skip
+    assert [entry.tax for entry in rest] == [entry.tax for entry in made[60:]]
 
 
 def test_charges_due_in_two_runs_equal_one_run():

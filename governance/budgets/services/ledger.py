@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from governance.budgets.models import LedgerAccount, Posting, Transaction
 from governance.kernel.errors import Invalid, Missing, Refused
@@ -16,6 +16,7 @@ from governance.kernel.money import Money
 from governance.kernel.policy import Actor, require
 from governance.kernel.reasons import N_, Reason
 from governance.plumbing import audit, locks
+from governance.plumbing.copy import copy_csv, csv_chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,34 +66,36 @@ def post_many(*, actor: Actor, drafts: Sequence[Draft], now: datetime) -> dict[s
             )
         )
         fresh = [draft for draft in drafts if draft.key not in known]
-        made = Transaction.objects.bulk_create(
-            [
-                Transaction(
-                    key=draft.key,
-                    booked_on=draft.booked_on,
-                    memo=draft.memo,
-                    actor_key=actor.actor_key,
-                    created_at=now,
-                )
-                for draft in fresh
-            ],
-            batch_size=2_000,
-        )
-        ids = {row.key: row.pk for row in made}
-        Posting.objects.bulk_create(
-            [
-                Posting(
-                    transaction_id=ids[draft.key],
-                    account_id=accounts[ref.code],
-                    amount=money.amount,
-                    currency=money.currency,
-                )
-                for draft in fresh
-                for ref, money in draft.lines
-                if money
-            ],
-            batch_size=4_000,
-        )
+        ids = dict(zip((draft.key for draft in fresh), _new_ids(len(fresh)), strict=True))
+        with connection.cursor() as cursor:
+            copy_csv(
+                cursor,
+                Transaction._meta.db_table,
+                ("id", "key", "booked_on", "memo", "lines", "actor_key", "created_at"),
+                csv_chunks(
+                    (
+                        ids[draft.key],
+                        draft.key,
+                        draft.booked_on,
+                        draft.memo,
+                        sum(1 for _, money in draft.lines if money),
+                        actor.actor_key,
+                        now,
+                    )
+                    for draft in fresh
+                ),
+            )
+            copy_csv(
+                cursor,
+                Posting._meta.db_table,
+                ("transaction_id", "account_id", "amount", "currency"),
+                csv_chunks(
+                    (ids[draft.key], accounts[ref.code], money.amount, money.currency)
+                    for draft in fresh
+                    for ref, money in draft.lines
+                    if money
+                ),
+            )
         for draft in drafts:
             if draft.key in known:
                 _require_same(draft, known[draft.key], accounts)
@@ -115,6 +118,7 @@ def reverse_transaction(*, actor: Actor, transaction_id: int, reason: str, now: 
             key=f"reverse:{original.key}"[:160],
             booked_on=now.date(),
             memo=reason[:300],
+            lines=len(postings),
             reverses=original,
             actor_key=actor.actor_key,
             created_at=now,
@@ -135,6 +139,16 @@ def reverse_transaction(*, actor: Actor, transaction_id: int, reason: str, now: 
             before={"key": original.key}, reason=reason,
         )  # fmt: skip
         return mirror.pk
+
+
+def _new_ids(count: int) -> list[int]:
+    table = Transaction._meta.db_table
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)",
+            [table, count],
+        )
+        return [pk for (pk,) in cursor.fetchall()]
 
 
 def _accounts(refs: Iterable[AccountRef]) -> dict[str, int]:

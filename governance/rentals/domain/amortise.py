@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, tzinfo
+from datetime import date, timedelta, tzinfo
 from decimal import Decimal
 
 from governance.kernel.money import Money, split
@@ -17,9 +17,10 @@ def by_day(money: Money, period: Period, tz: tzinfo) -> dict[date, Decimal]:
     Parts have eight decimals and add up to the amount (largest remainder, ties to the earlier
     day); a short or long day of a clock change weighs what it lasts.
     """
+    first = local_date(period.start, tz)
+    if local_date(period.end - timedelta(microseconds=1), tz) == first:
+        return {first: money.amount}
     days = list(cut(period, "day", tz))
-    if len(days) == 1:
-        return {local_date(period.start, tz): money.amount}
     keys = [local_date(day.start, tz) for day in days]
     parts = split(money, [day.hours for day in days], keys, PLACES)
     return {day: part.amount for day, part in parts.items()}

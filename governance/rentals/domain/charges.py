@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 from governance.kernel.money import Money, round_exact, split
 from governance.kernel.periods import (
     Period,
     anchored,
-    calendar_period,
+    calendar_end,
     calendar_start,
     index_at,
     seconds,
@@ -26,6 +27,7 @@ from governance.rentals.domain.terms import (
     SETTLEMENT_SECONDS,
     Change,
     EndChange,
+    Plan,
     Tax,
     Terms,
 )
@@ -157,8 +159,8 @@ class _PrepaidPeriod:
             price = parts[self.index % 12].amount
         exact = Fraction(price) * quantity * share
         amount = round_exact(exact, plan.places, plan.rounding)
-        if exact > 0 and amount < plan.minimum:
-            amount = plan.minimum
+        if exact > 0:
+            amount = max(amount, plan.minimum)
         self.pieces.append(_Piece(start, self.end, units, amount, price, quantity))
         return Line(
             kind="charge",
@@ -298,7 +300,7 @@ def _hourly(terms: Terms, first: datetime, until: datetime) -> Iterator[Line]:
         end = (
             until
             if terms.plan.bill == "segment"
-            else (calendar_period(start, terms.plan.bill, terms.zone).end)
+            else calendar_end(start, terms.plan.bill, terms.zone)
         )
         open_ended = terms.plan.bill == "segment"
         turn = next((turn for turn in turns if turn > start), None)
@@ -313,16 +315,21 @@ def _hourly(terms: Terms, first: datetime, until: datetime) -> Iterator[Line]:
         start = end
 
 
+@lru_cache(maxsize=1_024)
+def _meter(price: Decimal, elapsed: timedelta, plan: Plan) -> tuple[Fraction, Decimal]:
+    """Hours by the settlement unit and the rounded amount; days of one price repeat a lot."""
+    length = SETTLEMENT_SECONDS[plan.settlement]
+    hours = Fraction(-(-seconds(elapsed) // length) * length, 3600)
+    exact = Fraction(price) * hours
+    amount = round_exact(exact, plan.places, plan.rounding)
+    return hours, max(amount, plan.minimum) if exact > 0 else amount
+
+
 def _metered(terms: Terms, start: datetime, end: datetime) -> Iterator[Line]:
     plan = terms.plan
     price, quantity = terms.price_at(start, end)
-    length = SETTLEMENT_SECONDS[plan.settlement]
     elapsed = seconds(end - start)
-    hours = Fraction(-(-elapsed // length) * length, 3600)
-    exact = Fraction(price) * quantity * hours
-    amount = round_exact(exact, plan.places, plan.rounding)
-    if exact > 0 and amount < plan.minimum:
-        amount = plan.minimum
+    hours, amount = _meter(price * quantity, end - start, plan)
     yield Line(
         kind="charge",
         period=Period(start, end),
@@ -356,6 +363,7 @@ def _metered(terms: Terms, start: datetime, end: datetime) -> Iterator[Line]:
             return
 
 
+@lru_cache(maxsize=1_024)
 def _hours(hours: Fraction) -> str:
     text = _number(hours)
     return f"{text} h" if "/" not in text else f"{_number(hours * 3600)} s / 3600 s"

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from governance.kernel.periods import local_date
 from governance.rentals.domain.charges import Line, listed_lines
-from governance.rentals.domain.taxes import tax_step
+from governance.rentals.domain.taxes import tax_of
 from governance.rentals.domain.terms import Tax, Terms
 
 ZERO = Decimal(0)
@@ -52,6 +52,7 @@ def entries(
     """
     counts = Counter(seen)
     sums = dict(quoted)
+    taxed: dict[tuple[str, Tax], Decimal] = {}
     made: list[Entry] = []
     for code, terms, line in sorted(lines, key=lambda entry: entry[2].due):
         if not line.amount:
@@ -62,9 +63,13 @@ def entries(
         counts[kind, start] += 1
         net, tax = line.amount, ZERO
         if line.tax is not None and line.tax.rate:
-            before = sums.get((code, line.tax), ZERO)
-            tax = tax_step(before, line.amount, line.tax, terms.plan.places, terms.plan.rounding)
-            sums[code, line.tax] = before + line.amount
+            place, rounding = (code, line.tax), (terms.plan.places, terms.plan.rounding)
+            before = sums.get(place, ZERO)
+            if place not in taxed:
+                taxed[place] = tax_of(before, line.tax, *rounding)
+            sums[place] = before + line.amount
+            whole = tax_of(sums[place], line.tax, *rounding)
+            tax, taxed[place] = whole - taxed[place], whole
             net = line.amount - tax if line.tax.inclusive else line.amount
         made.append(Entry(code, kind, start, sequence, line, net, tax, _booked(line, terms.zone)))
     return made

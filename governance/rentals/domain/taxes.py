@@ -28,16 +28,6 @@ def tax_of(amount: Decimal, tax: Tax, places: int, mode: RoundingMode) -> Decima
     return round_exact(Fraction(amount) * Fraction(tax.rate), places, mode)
 
 
-def tax_step(
-    before: Decimal, amount: Decimal, tax: Tax, places: int, mode: RoundingMode
-) -> Decimal:
-    """The tax of one more line after lines that sum to `before`.
-
-    Steps add up to the tax on the whole sum, however the lines are batched: no rounding builds up.
-    """
-    return tax_of(before + amount, tax, places, mode) - tax_of(before, tax, places, mode)
-
-
 def with_tax(lines: Sequence[Line], places: int, mode: RoundingMode) -> list[Line]:
     """The lines net of tax, each followed by its tax line where it has one.
 

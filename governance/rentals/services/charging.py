@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
+from operator import attrgetter
 from zoneinfo import ZoneInfo
 
 import structlog
@@ -19,6 +20,7 @@ from governance.kernel.money import Money, round_exact
 from governance.kernel.periods import Period
 from governance.kernel.policy import SYSTEM, Actor, require
 from governance.plumbing import audit, locks
+from governance.plumbing.copy import copy_csv, csv_chunks
 from governance.rentals.domain.amortise import by_day
 from governance.rentals.domain.charges import Line, due_lines, next_due
 from governance.rentals.domain.lifecycle import LIFECYCLE, RUNNING
@@ -144,7 +146,7 @@ def _post(actor: Actor, rental: Rental, until: datetime, now: datetime) -> int:
     made = entries(lines, seen=_seen(rental, starts), quoted=_quoted(rental))
     open_day = first_open_day()
     rows = [_charge_row(rental, components[e.code], e, open_day, now) for e in made]
-    Charge.objects.bulk_create(rows, batch_size=2_000)
+    _store(rows)
     budgets.post_many(
         actor=actor,
         drafts=[_draft(rental, row, entry) for row, entry in zip(rows, made, strict=True)],
@@ -218,6 +220,13 @@ def _charge_row(
         correction=closed,
         posted_at=now,
     )
+
+
+def _store(rows: Sequence[Charge]) -> None:
+    names = [field.attname for field in Charge._meta.concrete_fields if not field.primary_key]
+    read = attrgetter(*names)
+    with connection.cursor() as cursor:
+        copy_csv(cursor, Charge._meta.db_table, names, csv_chunks(map(read, rows)))
 
 
 def _draft(rental: Rental, row: Charge, entry: Entry) -> budgets.Draft:
