@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from governance.kernel.policy import ALLOWED, Actor, Decision, denied, grants, rule
+from governance.kernel.policy import ALLOWED, Actor, Decision, denied, grants, lacks, rule
 from governance.kernel.reasons import N_, Reason
 
 
@@ -28,7 +28,12 @@ def person_id(actor: Any) -> int:
 
 @rule("requests.create")
 def create(actor: Actor, project: Any) -> Decision:
-    """Members of the project's team ask for compute; a closed project asks for nothing."""
+    """Members of the project's team ask for compute; a closed project asks for nothing.
+
+    Without a project: may the actor ask in any project at all?"""
+    if project is None:
+        teams = getattr(actor, "team_abilities", {}).values()
+        return ALLOWED if any("requests.create" in t for t in teams) else lacks("requests.create")
     if project.closed_at is not None:
         return denied(
             Reason(
