@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import date
+from typing import Any
 
-from django.db.models import Prefetch, Q
+from django.db.models import Prefetch, Q, QuerySet
 
 from governance.catalog.domain import CardSpec, OfferView, RoundTrip, TermPrice
-from governance.catalog.domain.figures import RANK, with_formula
+from governance.catalog.domain.figures import RANK, in_conflict, with_formula
 from governance.catalog.domain.figures import Figure as PlainFigure
 from governance.catalog.domain.packaged import build_card, plain_name
-from governance.catalog.models import (
-    CardAlias,
-    CardModel,
-    Figure,
-    Offer,
-    OfferPrice,
-    Vendor,
-)
+from governance.catalog.models import CardAlias, CardModel, Figure, Offer, OfferPrice, Vendor
+from governance.kernel.errors import Missing
 
 
 def plain_figures(card: CardModel, rows: Iterable[Figure]) -> list[PlainFigure]:
@@ -91,17 +86,25 @@ def card_model_named(text: str) -> CardModel | None:
     return alias.card_model if alias else None
 
 
+def offers_valid(day: date) -> QuerySet[Offer]:
+    """Offers with a price on that day, those prices as `valid_prices`."""
+    valid = Q(valid_from__lte=day) & (Q(valid_to=None) | Q(valid_to__gt=day))
+    prices = OfferPrice.objects.filter(valid)
+    return (
+        Offer.objects.filter(Q(closed_on=None) | Q(closed_on__gt=day))
+        .filter(pk__in=prices.values("offer_id"))
+        .select_related("vendor", "card_model")
+        .prefetch_related(Prefetch("prices", prices, "valid_prices"))
+    )
+
+
 def offers_on(day: date) -> list[OfferView]:
     """Every offer with a price on that day, as the matcher reads it. Ids are primary keys."""
-    valid = Q(valid_from__lte=day) & (Q(valid_to=None) | Q(valid_to__gt=day))
-    rows = list(
-        Offer.objects.filter(Q(closed_on=None) | Q(closed_on__gt=day))
-        .filter(pk__in=OfferPrice.objects.filter(valid).values("offer_id"))
-        .select_related("vendor")
-        .prefetch_related(Prefetch("prices", OfferPrice.objects.filter(valid), "valid_prices"))
-    )
+    rows = list(offers_valid(day))
     specs = card_specs(row.card_model_id for row in rows)
-    return [offer_view(row, specs[row.card_model_id], row.valid_prices) for row in rows]
+    return [
+        offer_view(row, specs[row.card_model_id], getattr(row, "valid_prices", ())) for row in rows
+    ]
 
 
 def offer_view(row: Offer, card: CardSpec, prices: Iterable[OfferPrice]) -> OfferView:
@@ -170,3 +173,46 @@ def figures_by_name(card: CardModel) -> dict[str, list[PlainFigure]]:
 def vendor_names() -> dict[str, str]:
     """What each vendor is called, by slug."""
     return dict(Vendor.objects.values_list("slug", "name"))
+
+
+def card_rows(viewer: Any) -> list[tuple[CardSpec, bool]]:
+    """All card models with whether their bandwidth sources disagree, by maker and name."""
+    cards = CardModel.objects.visible_to(viewer).prefetch_related("figures", "aliases")
+    found = []
+    for card in cards:
+        figures = figures_by_name(card).get("bandwidth_gbs", [])
+        found.append((spec_of(card), in_conflict(figures)))
+    return found
+
+
+def card_model(viewer: Any, slug: str) -> CardModel:
+    """One card model with its figures; Missing where there is none."""
+    found = CardModel.objects.visible_to(viewer).prefetch_related("figures", "aliases")
+    try:
+        return found.get(slug=slug)
+    except CardModel.DoesNotExist as error:
+        raise Missing() from error
+
+
+def vendors(viewer: Any) -> list[Vendor]:
+    """Vendors with what is said of them."""
+    return list(Vendor.objects.visible_to(viewer).prefetch_related("statements"))
+
+
+def offers_shown(
+    viewer: Any, day: date, *, vendor: str = "", card: str = "", region: str = ""
+) -> list[Offer]:
+    """Offers that have a price on that day, with those prices as `valid_prices`."""
+    found = offers_valid(day).filter(pk__in=Offer.objects.visible_to(viewer))
+    if vendor:
+        found = found.filter(vendor__slug=vendor)
+    if card:
+        found = found.filter(card_model__slug=card)
+    if region:
+        found = found.filter(region=region)
+    return list(found)
+
+
+def cards(viewer: Any) -> list[CardModel]:
+    """All card models with figures and aliases."""
+    return list(CardModel.objects.visible_to(viewer).prefetch_related("figures", "aliases"))
