@@ -21,15 +21,6 @@ FOREIGN = (
     "feishu_",
     "wecom_",
 )
-    "unnamed social/",
-    "account_",
-    "mfa_",
-    "socialaccount_",
-    "openid_connect_",
-    "dingtalk_",
-    "feishu_",
-    "wecom_",
-)
 """Names of django-allauth's own routes: sign-in, second factor, connections."""
 SIGNS = {"pass": "✓", "forbidden": "403", "missing": "404", "sign-in": "→ sign-in"}
 
