@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -16,9 +15,9 @@ import pytest
 from collector.model import Card, Reading
 from collector.sources.nvml import Nvml
 from collector.spool import Spool
+from tests.collector.stub import compiled
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCE = Path(__file__).with_name("stub") / "nvml.c"
 
 
 def uuid(number: int) -> str:
@@ -51,28 +50,11 @@ class Stub:
         }
 
 
-def build_stub(folder: Path) -> Path:
-    """Compile the stub; skips the test where there is no compiler."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no C compiler: the stub of libnvidia-ml.so.1 cannot be built")
-    library = folder / "libnvidia-ml.so.1"
-    subprocess.run(
-        [
-            compiler,
-            *["-shared", "-fPIC", "-O2", "-Wl,-soname,libnvidia-ml.so.1", "-o"],
-            library,
-            SOURCE,
-            "-lm",
-        ],
-        check=True,
-    )
-    return library
-
-
 @pytest.fixture(scope="session")
 def stub_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    library = build_stub(tmp_path_factory.mktemp("nvml"))
+    library = compiled(tmp_path_factory.mktemp("nvml"))
+    if library is None:
+        pytest.skip("no C compiler: the stub of libnvidia-ml.so.1 cannot be built")
     # by its soname the loaded library is the one that pynvml's own CDLL call finds
     ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
     return library
