@@ -204,7 +204,7 @@ def make_certificate(folder: Path, name: str) -> tuple[Path, Path]:
     certificate, key = folder / f"{name}.pem", folder / f"{name}.key"
     done = subprocess.run(
         [
-            *"openssl req -x509 -newkey rsa:2048 -nodes -days 2".split(),
+            *["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"],
             *["-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1"],
             *["-keyout", str(key), "-out", str(certificate)],
         ],
