@@ -116,6 +116,7 @@ class Auto:
         self._source = None
         self._look_at = 0.0
         self.chosen: str | None = None
+        self.notes: dict[str, str] = {}
 
     def poll(self, at: float) -> list[tuple[Card, Reading]]:
         """Readings of the chosen source; raises Unavailable with what is missing."""
@@ -155,5 +156,6 @@ class Auto:
 
     def close(self) -> None:
         if self._source is not None:
+            self.notes = getattr(self._source, "notes", {})
             self._source.close()
             self._source = None

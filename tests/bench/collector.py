@@ -24,7 +24,7 @@ RIVALS = ("nvitop-exporter==1.7.2", "gpustat==1.1.1")
 PORT = 8110
 WATCH_S = 30.0
 PULL_EVERY_S = 15.0
-SOAK_FACTOR = 240.0
+SOAK_FACTOR = 600.0
 TICK = 1.0 / os.sysconf("SC_CLK_TCK")
 
 
@@ -159,12 +159,12 @@ def _whole_minute(agent: Running, minute: int) -> list[int]:
 def _soak(
     folder: Path, environment: dict[str, str], orders: Path, figures: dict[str, float]
 ) -> None:
-    """Hours of the agent's clock in a minute; growth after the first hours, by a straight line."""
+    """Hours of the agent's clock in a minute; growth after caches are full, by a straight line."""
     orders.write_text("minspan 0\n")
     agent = Running(folder / "soak", environment, speed=SOAK_FACTOR)
-    time.sleep(20)
+    time.sleep(45)
     points = []
-    for _ in range(60):
+    for _ in range(50):
         points.append((time.monotonic() * SOAK_FACTOR / 86400, resident_mib(agent.process.pid)))
         time.sleep(0.7)
     agent.stop()

@@ -20,9 +20,18 @@ class Running:
     """Starts ``collector run`` and knows where it listens."""
 
     def __init__(
-        self, folder: Path, environment: dict[str, str], *arguments: str, speed: float | None = None
+        self,
+        folder: Path,
+        environment: dict[str, str],
+        *arguments: str,
+        speed: float | None = None,
+        origin: float | None = None,
     ) -> None:
-        module = ["collector"] if speed is None else ["tests.collector.fast", str(speed)]
+        module = (
+            ["collector"]
+            if speed is None
+            else ["tests.collector.fast", str(speed), str(origin or time.time())]
+        )
         self.log = folder.parent / f"{folder.name}.log"
         with open(self.log, "a") as log:
             self.process = subprocess.Popen(
