@@ -9,7 +9,8 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 from governance.kernel.errors import Invalid
 from governance.kernel.reasons import N_, Reason
 from governance.plumbing import clock
-from governance.portal import health, homes, metrics
+from governance.portal import glossary, health, homes, metrics
+from governance.portal import search as search_rooms
 
 YEAR = 365 * 24 * 3600
 THEMES = ("light", "dark", "system")
@@ -24,12 +25,13 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_GET
 def search(request: HttpRequest) -> HttpResponse:
     words = request.GET.get("q", "").strip()[:100]
-    return render(request, "portal/search.html", {"search_words": words, "groups": []})
+    groups = search_rooms.find(request.user, words)
+    return render(request, "portal/search.html", {"search_words": words, "groups": groups})
 
 
 @require_GET
 def help_page(request: HttpRequest) -> HttpResponse:
-    return render(request, "portal/help.html")
+    return render(request, "portal/help.html", {"figures": glossary.figures(request.GET)})
 
 
 def back(request: HttpRequest) -> HttpResponse:

@@ -72,10 +72,10 @@ def hire(person: cast.Person, teams: Mapping[str, int], since: date) -> Any:
 
 
 def allot(company: Company, now: datetime) -> None:
-    """Budgets of this month and the three before, and of the cost centres' quarters."""
+    """Budgets of this month and the four before, and of the cost centres' quarters."""
     finance = company.person("finance")
     this_month = local_date(now, ZoneInfo(ZONE)).replace(day=1)
-    months = [add_months(this_month, -n) for n in range(3, -1, -1)]
+    months = [add_months(this_month, -n) for n in range(4, -1, -1)]
     for month in months:
         for team, limit in contracts.TEAM_LIMITS.items():
             budgets.create_budget(

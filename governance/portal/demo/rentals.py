@@ -22,7 +22,7 @@ def rent(company: Company, now: datetime) -> Mapping[str, int]:
     paid before. Rental ids by group."""
     zone = ZoneInfo(ZONE)
     today = local_date(now, zone)
-    books_open = local_midnight(add_months(today.replace(day=1), -3), zone)
+    books_open = local_midnight(add_months(today.replace(day=1), -4), zone)
     cards = cards_by_uuid(company)
     places = {
         group.key: [cards[machine.uuid(index)] for index in group.indexes]

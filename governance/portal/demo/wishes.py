@@ -43,7 +43,7 @@ WISHES = (
     ),
     Wish(
         "vision", "detection", "fine_tuning", 33, 96,
-        {"params_b": 1.2, "method": "full", "samples": 900000, "epochs": 4, "seq_len": 576,
+        {"params_b": 1.2, "method": "full", "samples": 9000000, "epochs": 4, "seq_len": 576,
          "global_batch": 256},
         "New detector head for the night scenes.", "completed", "", DATA,
     ),
@@ -56,13 +56,13 @@ WISHES = (
     ),
     Wish(
         "researcher", "contract-review", "fine_tuning", 6, 200,
-        {"preset": "qwen2.5-14b", "method": "full", "tokens": 8.0e7, "seq_len": 4096,
+        {"preset": "qwen2.5-14b", "method": "full", "tokens": 1.4e9, "seq_len": 4096,
          "global_batch": 32},
         "Smaller model as a fallback for the pilot.", "approved", "", DATA,
     ),
     Wish(
         "researcher", "pretraining", "evaluation", 3, 150,
-        {"preset": "qwen2.5-32b", "method": "batch_inference", "samples": 60000,
+        {"preset": "qwen2.5-32b", "method": "batch_inference", "samples": 2500000,
          "prompt_tokens": 1800, "output_tokens": 300},
         "Score the December candidates on the contract set.", "asked_back",
         "Which candidates, and could half of the set decide it?", DATA,
@@ -76,7 +76,7 @@ WISHES = (
     ),
     Wish(
         "vision", "captions", "fine_tuning", 2.2, 240,
-        {"params_b": 7, "method": "qlora", "tokens": 1.6e8, "seq_len": 2048, "global_batch": 64},
+        {"params_b": 7, "method": "qlora", "tokens": 4.2e9, "seq_len": 2048, "global_batch": 64},
         "Captions in Mandarin; the customer's data arrived.", "submitted", "", DATA,
     ),
     Wish(

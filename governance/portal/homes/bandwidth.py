@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext as _
 
 from governance.accounts import queries as accounts
 from governance.kernel.policy import Actor
+from governance.portal.homes.links import link
 from governance.portal.homes.periods import Window
 from governance.portal.homes.shapes import Tile
 from governance.reports.domain.kpis import KPIS
@@ -27,14 +27,6 @@ SHORT = {
 ACTIVE = "bandwidth_share_active_mean"
 
 
-def link(route: str, **arguments: Any) -> str:
-    """A page's address, or none while its room lacks it."""
-    try:
-        return reverse(route, kwargs=arguments or None)
-    except NoReverseMatch:
-        return ""
-
-
 def formula(key: str) -> str:
     """The registry's formula of a key figure, for its question mark."""
     return _(KPIS[key].formula)
@@ -52,6 +44,13 @@ def bounded(row: telemetry.UsageRow, figure: float | None) -> str:
     return sign + formats.percent(figure)
 
 
+def covered(rows: list[telemetry.UsageRow]) -> float | None:
+    """Time with a figure of any source against the time that cards were held or there."""
+    expected = max((r.expected_card_hours for r in rows), default=0.0)
+    known = sum(r.card_hours for r in rows if r.figures[ACTIVE] is not None)
+    return min(1.0, known / expected) if expected else None
+
+
 def share_tile(viewer: Actor, window: Window) -> Tile:
     """Bandwidth share on active time of the source that measured most; others named beside it."""
     read: dict[str, Any] = {"tz": window.zone.key, "now": window.now}
@@ -66,11 +65,12 @@ def share_tile(viewer: Actor, window: Window) -> Tile:
     daily = telemetry.usage(viewer, period=window.period, group_by=("day",), **read)
     by_day = {r.group["day"]: r.figures[ACTIVE] for r in daily if r.source == first.source}
     said = [
-        _("%(source)s on %(cards)s cards, coverage %(coverage)s")
+        _("%(source)s on %(cards)s of %(all)s cards, coverage of all %(coverage)s")
         % {
             "source": SHORT[first.source],
             "cards": formats.number(first.cards),
-            "coverage": formats.percent(first.coverage),
+            "all": formats.number(sum(r.cards for r in rows)),
+            "coverage": formats.percent(covered(rows)),
         },
         *(f"{SHORT[r.source]} {bounded(r, r.figures[ACTIVE])}" for r in others),
     ]
@@ -141,15 +141,14 @@ def by_team(viewer: Actor, window: Window) -> dict[str, dict[str, Any]]:
     for slug in {str(r.group["team"]) for r in rows if r.group["team"]}:
         own = [r for r in rows if r.group["team"] == slug]
         best = next(iter(measured(own)), None)
-        covered = sum(r.card_hours * (1 if r.figures[ACTIVE] is not None else 0) for r in own)
-        expected = max(r.expected_card_hours for r in own)
+        coverage = covered(own)
         teams[slug] = {
             "cards": sum(r.cards for r in own),
             "active": best.figures["active_share"] if best else None,
             "share": best.figures[ACTIVE] if best else None,
             "share_text": bounded(best, best.figures[ACTIVE]) if best else None,
             "source": SHORT[best.source] if best else "",
-            "coverage": min(1.0, covered / expected) if expected else None,
-            "incomplete": bool(expected and covered / expected < ENOUGH),
+            "coverage": coverage,
+            "incomplete": coverage is not None and coverage < ENOUGH,
         }
     return teams

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from governance.budgets import queries as budgets
 from governance.kernel.policy import Actor, can
-from governance.portal.homes.bandwidth import link
+from governance.portal.homes.links import link
 from governance.portal.homes.periods import Window
 from governance.portal.homes.shapes import Button, Tile, Work
 from governance.ui import formats
@@ -121,3 +121,18 @@ def in_danger(
             )
         )
     return rows
+
+
+def state(
+    position: budgets.Position | None, expected: Decimal | None, budget: Any
+) -> tuple[str, str] | None:
+    """Within, nearly used, or over by how much, counting the forecast."""
+    if position is None:
+        return None
+    worst = max(position.committed, expected or Decimal(0))
+    if worst > position.limit:
+        over = formats.amount(worst - position.limit, budget.currency)
+        return "act", _("over by %(amount)s") % {"amount": over}
+    if worst > position.limit * DANGER:
+        return "watch", _("nearly used")
+    return "good", _("within")

@@ -32,6 +32,11 @@ class Window:
         end = self.now.replace(minute=0, second=0, microsecond=0)
         return Period(local_midnight(self.days[0], self.zone), end)
 
+    def last_hours(self, hours: int) -> Period:
+        """The whole hours before now."""
+        end = self.period.end
+        return Period(end - timedelta(hours=hours), end)
+
     @property
     def before(self) -> Period:
         start = local_midnight(self.days[0] - timedelta(days=DAYS), self.zone)

@@ -161,6 +161,7 @@ def budget_bar(
         "spent": used * scale,
         "held": (used + kept) * scale,
         "after": (used + kept + added) * scale,
+        "asked": max(1.0, added * scale),
         "forecast": expected * scale,
         "limit": min(159.0, most * scale),
         "elapsed": None if elapsed is None else min(158.5, elapsed * most * scale),
