@@ -33,7 +33,9 @@ class RentalQuerySet(models.QuerySet["Rental"]):
 
 
 class Rental(models.Model):
-    """A bought package. Price and rules are frozen in its components when it is opened."""
+    """A bought package. Price and rules are frozen in its components when it is opened.
+
+    `charged_from` is where our charges begin for a rental that ran before (null: its start)."""
 
     ORIGINS = {"bought": _("bought"), "imported": _("imported"), "own": _("own machine")}
 
@@ -66,6 +68,7 @@ class Rental(models.Model):
     refund = models.JSONField(null=True)
     hold_key = models.CharField(max_length=120, blank=True)
     paid_before = amount_field(default=ZERO)
+    charged_from = models.DateTimeField(null=True)
     charged_until = models.DateTimeField(null=True)
     next_charge_at = models.DateTimeField(null=True)
     closed_at = models.DateTimeField(null=True)

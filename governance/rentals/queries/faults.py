@@ -61,7 +61,7 @@ def _recomputed(rental: Rental) -> list[str]:
     stored = {row["component_id"]: (row["total"], row["taxed"]) for row in rows}
     found = []
     for component, terms in rental_terms(rental):
-        lines = due_lines(terms, after=None, until=rental.charged_until)
+        lines = due_lines(terms, after=rental.charged_from, until=rental.charged_until)
         quoted = sum((line.amount for line in lines), ZERO)
         net, tax = stored.get(component.pk, (ZERO, ZERO))
         inclusive = terms.plan.tax is not None and terms.plan.tax.inclusive
