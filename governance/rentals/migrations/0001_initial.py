@@ -51,6 +51,7 @@ class Migration(migrations.Migration):
                 ('refund', models.JSONField(null=True)),
                 ('hold_key', models.CharField(blank=True, max_length=120)),
                 ('paid_before', models.DecimalField(decimal_places=8, default=Decimal('0'), max_digits=20)),
+                ('charged_from', models.DateTimeField(null=True)),
                 ('charged_until', models.DateTimeField(null=True)),
                 ('next_charge_at', models.DateTimeField(null=True)),
                 ('closed_at', models.DateTimeField(null=True)),
