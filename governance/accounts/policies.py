@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from governance.accounts.models import Project, Team
-from governance.kernel.policy import Actor, Decision, grants, rule
+from governance.kernel.policy import ALLOWED, Actor, Decision, grants, rule
 
 
 @rule("people.manage")
@@ -31,3 +31,21 @@ def manage_projects(actor: Actor, thing: object) -> Decision:
     if isinstance(thing, Team):
         team_id = thing.pk
     return grants(actor, "projects.manage", team_id)
+
+
+@rule("tokens.own")
+def own_tokens(actor: Actor, thing: object) -> Decision:
+    """Everybody makes tokens for their own rights; a token narrows, it never adds."""
+    return ALLOWED
+
+
+@rule("tokens.manage")
+def manage_tokens(actor: Actor, thing: object) -> Decision:
+    """Administrators see and end everybody's tokens."""
+    return grants(actor, "tokens.manage")
+
+
+@rule("audit.see")
+def see_audit(actor: Actor, thing: object) -> Decision:
+    """Finance, auditors and administrators read the audit trail."""
+    return grants(actor, "audit.see")

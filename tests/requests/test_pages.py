@@ -9,7 +9,6 @@ import pytest
 from django.urls import reverse
 
 from governance.plumbing import clock
-from governance.requests import services
 from governance.requests.models import ComputeRequest
 from tests import make
 from tests.requests import market

@@ -2,6 +2,13 @@
 
 from governance.accounts import policies
 from governance.accounts.services.acting import acting
+from governance.accounts.services.leaving import (
+    close_account,
+    end_role,
+    end_sessions,
+    leave_team,
+    reopen_account,
+)
 from governance.accounts.services.people import (
     add_cost_centre,
     add_person,
@@ -12,16 +19,31 @@ from governance.accounts.services.people import (
     join_team,
     name_organisation,
 )
+from governance.accounts.services.tokens import (
+    NewToken,
+    create_token,
+    revoke_token,
+    rotate_token,
+)
 
 __all__ = [
+    "NewToken",
     "acting",
     "add_cost_centre",
     "add_person",
     "add_project",
     "add_team",
+    "close_account",
     "close_project",
+    "create_token",
+    "end_role",
+    "end_sessions",
     "grant_role",
     "join_team",
+    "leave_team",
     "name_organisation",
     "policies",
+    "reopen_account",
+    "revoke_token",
+    "rotate_token",
 ]
