@@ -48,11 +48,6 @@ KINDS = {
     "moment": ("moment", None),
     "text": ("text", None),
 }
-PAGES = {
-    "rental": "rentals:detail",
-    "accuracy": "requests:detail",
-    "budget": "budgets:detail",
-}
 
 
 def word(value: Any) -> str:
@@ -110,6 +105,8 @@ def _text(value: Any) -> Any:
 def _href(result: Result, key: str, row: Any) -> str:
     if "id" not in row:
         return ""
+    if result.name == "price-comparison" and key == "rental":
+        return f"{reverse('reports:prices')}?rental={row['id']}"
     if result.name == "accuracy" and key == "request":
         return link("requests:detail", row["id"])
     if result.name == "budget" and key == "budget":

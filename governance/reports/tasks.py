@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from zoneinfo import ZoneInfo
-
-from governance.accounts.queries import organisation
 from governance.plumbing import clock
 from governance.plumbing.tasks import every, job, task
 from governance.reports import services
 
 
-@every(seconds=3_600)
+@every(seconds=300)
 @task(queue="reports", soft_limit=900, hard_limit=1_000)
 @job("judge")
-def judge_yesterday() -> int:
-    """Judges the last full local day; hourly, so that a missed night is made up for."""
-    now = clock.now()
-    today = now.astimezone(ZoneInfo(organisation().timezone)).date()
-    return services.judge(day=today - timedelta(days=1), now=now)
+def judge_nights() -> int:
+    """Judges the full local days not judged yet, once their readings are rolled up."""
+    return services.judge_missed(now=clock.now())
 
 
 @every(seconds=86_400)

@@ -1,11 +1,18 @@
 from django.urls import URLPattern, path, re_path
 
-from governance.reports import api, views
+from governance.reports import api, deciding_views, views
 
 app_name = "reports"
 urlpatterns: list[URLPattern] = [
     path("reports/", views.index, name="index"),
     path("reports/key-figures/", views.key_figures, name="key_figures"),
+    path("reports/prices/", views.prices, name="prices"),
+    path("reports/flags/", deciding_views.flags, name="flags"),
+    path("reports/flags/<int:pk>/", deciding_views.recommendation, name="recommendation"),
+    path("reports/flags/<int:pk>/accept/", deciding_views.accept, name="accept"),
+    path("reports/flags/<int:pk>/dismiss/", deciding_views.dismiss, name="dismiss"),
+    path("reports/flags/<int:pk>/snooze/", deciding_views.snooze, name="snooze"),
+    path("reports/flags/<int:pk>/answer/", deciding_views.answer, name="answer"),
     re_path(r"^reports/(?P<name>[a-z-]+)\.(?P<suffix>csv|xlsx)$", views.export, name="export"),
     path("reports/<slug:name>/", views.report, name="report"),
 ]

@@ -9,11 +9,13 @@ from django.views.decorators.http import require_GET
 
 from governance.kernel.errors import Invalid
 from governance.plumbing import clock
-from governance.reports import pages, queries
+from governance.reports import mix_page, pages, prices_page, queries
 from governance.reports.charts import charts_of
 from governance.reports.domain.kpis import KPIS
 from governance.reports.domain.tables import csv_lines, xlsx
 from governance.reports.forms import Filters
+from governance.reports.queries.judged import open_flags
+from governance.reports.queries.prices import compared
 from governance.reports.viewers import viewer_of
 
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -75,3 +77,30 @@ def export(request: HttpRequest, name: str, suffix: str) -> HttpResponse | Strea
 def key_figures(request: HttpRequest) -> HttpResponse:
     """The registry of key figures as a page."""
     return render(request, "reports/key_figures.html", {"kpis": list(KPIS.values())})
+
+
+@require_GET
+def prices(request: HttpRequest) -> HttpResponse:
+    """Plans side by side for a rental at its real use, and how much of its card to commit to."""
+    viewer = viewer_of(request)
+    found = queries.find("price-comparison")
+    form = Filters(found, viewer, request.GET)
+    params = queries.read_params(found, request.GET.dict(), clock.now())
+    rentals = compared(viewer, params, banded="rental" in params.filters)
+    chosen = rentals[0] if "rental" in params.filters and rentals else None
+    shown = chosen if chosen and chosen.comparison else None
+    result = queries.run("price-comparison", viewer, request.GET.dict(), params.now)
+    pool = [shown] if shown else rentals
+    context = {
+        "form": form,
+        "chosen": chosen,
+        "params": params,
+        "lines": prices_page.plan_lines(shown) if shown else [],
+        "curves": prices_page.curves(shown) if shown else None,
+        "steps": prices_page.steps(shown) if shown else None,
+        "mix": mix_page.mix_of(viewer, params, pool),
+        "flags": open_flags(viewer, chosen.rental.pk) if chosen else [],
+        "table": pages.table_of(result, request.GET),
+        "notes": [note.render(_) for note in result.notes],
+    }
+    return render(request, "reports/prices.html", context)

@@ -20,6 +20,7 @@ from governance.reports import queries, services
 from governance.reports.domain.judgement import Finding, Settings
 from governance.reports.models import Flag, Judgement, Recommendation
 from governance.reports.viewers import EVERYTHING
+from governance.telemetry.models import DirtyHour
 from tests import make
 from tests.rentals.make import charge, local
 from tests.reports import fleet
@@ -241,3 +242,66 @@ def test_a_judgement_is_never_changed(judged_fleet: dict[str, Any]) -> None:
 
 def test_the_system_may_not_be_mistaken_for_a_manager() -> None:
     assert SYSTEM.abilities() == frozenset()
+
+
+def test_missed_nights_are_made_up_once_rolled_up(judged_fleet: dict[str, Any]) -> None:
+    waiting = DirtyHour.objects.create(card_id=1, hour=int(START.timestamp()) // 3600, due_at=NOW)
+    assert services.judge_missed(now=NOW) == 0
+    waiting.delete()
+    assert services.judge_missed(now=NOW) == 4 * 3
+    assert services.judge_missed(now=NOW) == 0
+
+
+def test_the_page_of_flags_and_its_acts(
+    judged_fleet: dict[str, Any], house: make.House, browser_of: Any
+) -> None:
+    one = opened(judged_fleet)
+    days = "?from=2026-11-01&to=2026-11-03"
+    browser = browser_of(house.approver)
+    page = browser.get(f"/reports/flags/{days}")
+    assert page.status_code == 200
+    text = page.content.decode()
+    assert "RTX 4090" in text
+    assert "Compute-bound" in text
+    assert "Where the paid bandwidth went" in text
+    address = f"/reports/flags/{one.pk}/"
+    assert browser.get(address).status_code == 200
+    assert browser_of(house.outsider).get(address).status_code == 404
+    lead = browser_of(house.lead)
+    assert lead.post(address + "answer/", {"answer": "agree", "text": "Yes."}).status_code == 302
+    assert browser.post(address + "dismiss/", {"reason": ""}).status_code == 400
+    assert lead.post(address + "accept/").status_code == 403
+    assert browser.post(address + "accept/").status_code == 302
+    one.refresh_from_db()
+    assert (one.state, one.answer) == ("accepted", "agree")
+
+
+def test_flags_take_the_same_queries_whatever_the_rows(
+    judged_fleet: dict[str, Any], house: make.House, browser_of: Any
+) -> None:
+    judge_nights(3)
+    browser = browser_of(house.approver)
+    counts = []
+    for team in ("", f"&team={house.team.slug}"):
+        with CaptureQueriesContext(connection) as seen:
+            browser.get(f"/reports/flags/?from=2026-11-01&to=2026-11-03{team}")
+        counts.append(len(seen))
+    assert abs(counts[0] - counts[1]) <= 2, counts
+
+
+def test_the_page_of_prices(
+    judged_fleet: dict[str, Any], house: make.House, browser_of: Any
+) -> None:
+    judge_nights(3)
+    browser = browser_of(house.approver)
+    rental = judged_fleet["oversized"]
+    days = "from=2026-11-01&to=2026-11-03"
+    page = browser.get(f"/reports/prices/?rental={rental.pk}&{days}")
+    assert page.status_code == 200
+    text = page.content.decode()
+    assert "540 h: monthly pays" in text
+    assert "432 h: annual pays" in text
+    assert "annual pays from month 10" in text
+    assert "F-0" in text  # its open flag
+    assert browser.get(f"/reports/prices/?{days}").status_code == 200
+    assert browser_of(house.outsider).get(f"/reports/prices/?rental={rental.pk}").status_code == 200

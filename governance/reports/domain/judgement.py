@@ -345,14 +345,14 @@ def _contract(evidence: Evidence, settings: Settings) -> Finding:
             "none",
             Reason("hours", N_("The hours used per month are not known.")),
         )
-    values = {"hours": evidence.hours_per_month, "limit": evidence.break_even_hours}
+    values = {"hours": round(evidence.hours_per_month), "limit": round(evidence.break_even_hours)}
     margin = Decimal(str(settings.contract_margin))
     if evidence.committed:
         off = evidence.hours_per_month < evidence.break_even_hours * (1 - margin)
-        text = N_("%(hours).0f hours a month are used; a commitment pays from %(limit).0f.")
+        text = N_("%(hours)d hours a month are used; a commitment pays from %(limit)d.")
     else:
         off = evidence.hours_per_month > evidence.break_even_hours * (1 + margin)
-        text = N_("%(hours).0f hours a month are used; a commitment would pay from %(limit).0f.")
+        text = N_("%(hours)d hours a month are used; a commitment would pay from %(limit)d.")
     return Finding(kind, "yes" if off else "no", "high", Reason("hours", text, values))
 
 

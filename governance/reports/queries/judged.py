@@ -12,7 +12,7 @@ from governance.kernel.policy import Actor
 from governance.kernel.reasons import N_, Reason
 from governance.reports.domain.judgement import CONFIDENCE, score
 from governance.reports.domain.tables import Column, Result
-from governance.reports.models import Flag, Judgement, Recommendation, SavedView
+from governance.reports.models import Judgement, Recommendation, SavedView
 from governance.reports.queries.base import Params, answer, report
 from governance.reports.queries.names import ids
 
@@ -46,6 +46,11 @@ def open_recommendations(viewer: Actor) -> QuerySet[Recommendation]:
     )
 
 
+def open_flags(viewer: Actor, rental_id: int) -> QuerySet[Recommendation]:
+    """Open recommendations of one rental: a price page knows them."""
+    return open_recommendations(viewer).filter(rental_id=rental_id)
+
+
 def recommendation_for(viewer: Actor, recommendation_id: int) -> Recommendation:
     """One recommendation, or Missing (404)."""
     found = (
@@ -67,14 +72,6 @@ def decided(viewer: Actor) -> QuerySet[Recommendation]:
         .select_related("rental__project__team", "decided_by")
         .order_by("-decided_at")
     )
-
-
-def flags_of(rental_ids: list[int]) -> dict[int, list[Flag]]:
-    """Standing flags by rental."""
-    found: dict[int, list[Flag]] = {}
-    for flag in Flag.objects.filter(rental_id__in=rental_ids, state__in=["open", "snoozed"]):
-        found.setdefault(flag.rental_id, []).append(flag)
-    return found
 
 
 def saved_views(viewer: Actor) -> QuerySet[SavedView]:

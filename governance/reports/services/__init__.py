@@ -8,7 +8,7 @@ from governance.reports.services.deciding import (
     measure_realised,
     snooze,
 )
-from governance.reports.services.judging import judge, replay
+from governance.reports.services.judging import judge, judge_missed, replay
 from governance.reports.services.views import forget_view, save_view
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "dismiss",
     "forget_view",
     "judge",
+    "judge_missed",
     "measure_realised",
     "policies",
     "replay",

@@ -7,9 +7,13 @@ from dataclasses import asdict
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from django.db import transaction
+from django.db.models import Max
 
+from governance.accounts.queries import organisation
+from governance.kernel.periods import local_date, local_midnight
 from governance.kernel.policy import SYSTEM
 from governance.matching import to_json
 from governance.plumbing import audit, outbox
@@ -26,7 +30,9 @@ from governance.reports.domain.judgement import (
 )
 from governance.reports.models import Flag, Judgement, Recommendation
 from governance.reports.services.evidence import WINDOW_DAYS, Night, nights
+from governance.telemetry.queries.freshness import hours_to_roll_up
 
+CATCH_UP = 7
 REPAIR = ("FIX_INPUT", "LINK_BOUND", "FAULT")
 
 
@@ -52,6 +58,19 @@ def judge(*, day: date, now: datetime, settings: Settings | None = None) -> int:
         rows = Judgement.objects.bulk_create([row for row, _ in judged])
         _move(fresh, rows, [found for _, found in judged], flags, day, chosen)
     return len(fresh)
+
+
+def judge_missed(*, now: datetime) -> int:
+    """Judge the days since the last judged one up to yesterday, at most a week back; not before
+    the readings of those days are rolled up. Returns how many rentals were judged."""
+    zone = ZoneInfo(organisation().timezone)
+    today = local_date(now, zone)
+    last = Judgement.objects.aggregate(day=Max("day"))["day"]
+    first = max(last + timedelta(days=1) if last else date.min, today - timedelta(days=CATCH_UP))
+    if first >= today or hours_to_roll_up(local_midnight(today, zone)):
+        return 0
+    days = [first + timedelta(days=i) for i in range((today - first).days)]
+    return sum(judge(day=day, now=now) for day in days)
 
 
 def _judged(

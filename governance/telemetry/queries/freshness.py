@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from governance.telemetry.models import PullState
+from governance.telemetry.models import DirtyHour, PullState
 
 
 @dataclass(frozen=True)
@@ -38,3 +38,8 @@ def freshness() -> list[Freshness]:
         )
         for row in rows.order_by("node__name")
     ]
+
+
+def hours_to_roll_up(before: datetime) -> int:
+    """Card-hours before the time whose roll-up is out of date: reports of them would change."""
+    return DirtyHour.objects.filter(hour__lt=int(before.timestamp()) // 3600).count()
