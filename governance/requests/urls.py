@@ -3,7 +3,7 @@
 from django.urls import path
 
 from governance.requests import api
-from governance.requests.views import acts, asking, bulk, inbox, rules
+from governance.requests.views import acts, asking, bulk, inbox, plans, rules
 
 app_name = "requests"
 urlpatterns = [
@@ -24,6 +24,8 @@ urlpatterns = [
     path("requests/<int:pk>/trial/", acts.trial, name="trial"),
     path("requests/<int:pk>/clone/", acts.clone, name="clone"),
     path("requests/<int:pk>/change/", acts.change, name="change"),
+    path("requests/<int:pk>/plan/<slug:tool>/", plans.plan_file, name="plan_file"),
+    path("catalogue/accuracy/", plans.accuracy, name="accuracy"),
     path("approvals/", inbox.index, name="approvals"),
     path("approvals/<int:pk>/", inbox.row, name="approval_row"),
     path("approvals/delegations/", inbox.delegations, name="delegations"),
