@@ -113,3 +113,42 @@ class Processes:
             if match := _CONTAINER.search(path):
                 container = match.group(1)[:12]
         return job, container
+
+
+class JobFiles:
+    """Files that a scheduler's prolog leaves, named by the card's UUID: ``JOB [USER]``.
+
+    Only the UUID names a card: a file named by a number may mean NVML's index, the minor number or
+    the job's own numbering, so it attributes nothing (``job_file_ambiguous``).
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def owner(self, uuid: str) -> tuple[str | None, str | None, str | None]:
+        """Job, user and a reason code."""
+        try:
+            with open(os.path.join(self._folder, uuid), encoding="utf-8") as file:
+                words = file.read(256).split()
+        except (OSError, UnicodeDecodeError):
+            words = []
+        if words:
+            return words[0], words[1] if len(words) > 1 else None, None
+        try:
+            numbered = any(name.isdigit() for name in os.listdir(self._folder))
+        except OSError:
+            return None, None, "job_files_unreadable"
+        return None, None, "job_file_ambiguous" if numbered else None
+
+    def add(self, uuid: str, owners: list[dict]) -> tuple[list[dict], list[str]]:
+        """The owners of a card with the job of its file filled in, and reason codes."""
+        job, user, reason = self.owner(uuid)
+        if job is not None:
+            for owner in owners:
+                owner["job"] = owner["job"] or job
+                owner["user"] = owner["user"] or user
+            if not owners:
+                owners = [
+                    {"user": user, "job": job, "container": None, "count": 0, "memory_bytes": None}
+                ]
+        return owners, [reason] if reason else []

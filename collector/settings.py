@@ -76,6 +76,7 @@ OPTIONS: tuple[tuple[str, str, object, str], ...] = (
         "a driver call that takes longer makes /readyz answer 503",
     ),
     ("processes", "flag", True, "note processes by user, job and container"),
+    ("job_files", "text", None, "folder of a scheduler's files UUID -> 'JOB USER'"),
     (
         "dcgm_url",
         "text",

@@ -45,7 +45,7 @@ def _nvml(settings: Settings):
         from collector.sources.overlay import Overlay
 
         overlay = Overlay(settings.dcgm_url)
-    return Nvml(processes=settings.processes, overlay=overlay)
+    return Nvml(processes=settings.processes, job_files=settings.job_files, overlay=overlay)
 
 
 def _dcgm(settings: Settings):

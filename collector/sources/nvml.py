@@ -54,18 +54,30 @@ class Nvml:
 
     name = "nvml"
 
-    def __init__(self, *, processes: bool = True, overlay=None, clock=time.monotonic) -> None:
+    def __init__(
+        self,
+        *,
+        processes: bool = True,
+        job_files: str | None = None,
+        overlay=None,
+        clock=time.monotonic,
+    ) -> None:
         try:
             import pynvml
         except ImportError:
             raise Unavailable("no_pynvml", "install nvidia-ml-py") from None
-        if not (pynvml.__file__ or "").endswith("pynvml.py"):
+        if "__init__" in (pynvml.__file__ or ""):  # a package: the retired distribution pynvml
             raise Unavailable(
                 "wrong_pynvml", f"{pynvml.__file__} is not nvidia-ml-py; uninstall package pynvml"
             )
         self._nv = pynvml
         self._clock = clock
         self._processes = processes
+        self._jobs = None
+        if job_files:
+            from collector.attribution import JobFiles
+
+            self._jobs = JobFiles(job_files)
         self._overlay = overlay
         self._units: dict[str, Unit] = {}
         self._open = False
@@ -277,7 +289,7 @@ class Nvml:
     def _read(self, unit: Unit, at: float) -> tuple[Card, Reading]:
         reading = unit.read(at, self._clock(), self._overlay)
         if self._processes:
-            unit.add_processes(reading, self._clock())
+            unit.add_processes(reading, self._clock(), self._jobs)
         return unit.card, reading
 
     def _start_over(self, code: str, detail: str) -> None:

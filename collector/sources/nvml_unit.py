@@ -352,7 +352,7 @@ class Unit:
             if elapsed > 0 and moved >= 0:  # a counter that wrapped gives no figure
                 setattr(reading, field, moved * factor * 1e6 / elapsed)
 
-    def add_processes(self, reading: Reading, now: float) -> None:
+    def add_processes(self, reading: Reading, now: float, jobs=None) -> None:
         """Who works on the card, looked up every few seconds."""
         if self.failed:
             return
@@ -370,6 +370,10 @@ class Unit:
         pairs = [(process.pid, process.usedGpuMemory) for process in found]
         reading.processes, reasons = self._processes.summary(pairs)
         reading.because(*reasons)
+        if jobs is not None:
+            uuid = self.parent or self.card.uuid
+            reading.processes, reasons = jobs.add(uuid, reading.processes)
+            reading.because(*reasons)
 
 
 class _CardFailed(Exception):

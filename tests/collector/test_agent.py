@@ -47,14 +47,13 @@ def metric(text: str, name: str) -> float:
 def test_a_minute_arrives_and_the_agent_stops_cleanly(agent, stub) -> None:
     stub.tell("minspan 1")
     running = agent(speed=60)
-    page = running.until(lambda: (p := running.page())["columns"]["seq"] and p)
-    assert {card["uuid"] for card in page["cards"]} == {uuid(n) for n in range(8)}
+    first = running.until(lambda: (p := running.page())["columns"]["seq"] and p)
+    assert {card["uuid"] for card in first["cards"]} == {uuid(n) for n in range(8)}
+    page = running.until(lambda: (p := running.page(first["next"]))["columns"]["seq"] and p)
     row = page["columns"]["card"].index(2)
     assert page["columns"]["bandwidth_mean"][row] == pytest.approx(0.22, abs=0.01)
-    running.until(lambda: running.page(page["next"])["columns"]["samples"])
-    later = running.page(page["next"])["columns"]["samples"]
-    assert max(later) <= 61
-    assert min(later) >= 50  # a fast clock on a busy machine may drop a few
+    assert 40 <= min(page["columns"]["samples"])  # a fast clock on a busy machine drops a few
+    assert max(page["columns"]["samples"]) <= 61
     assert running.get("/readyz")[0] == 200
     text = running.get("/metrics")[2].decode()
     assert (

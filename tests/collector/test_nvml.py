@@ -289,6 +289,20 @@ def test_processes_by_owner_and_a_dead_one_as_orphan(stub, nvml, monkeypatch) ->
     assert len(found[uuid(1)].processes) == 1
 
 
+def test_jobs_are_joined_by_uuid_only(stub, nvml, tmp_path) -> None:
+    folder = tmp_path / "jobs"
+    folder.mkdir()
+    (folder / "0").write_text("777 mallory")
+    (folder / uuid(3)).write_text("4242 alice\n")
+    stub.tell("swap 0 7")
+    found = nvml(processes=True, job_files=str(folder)).poll(0)
+    [owner] = found[uuid(3)].processes
+    assert (owner["job"], owner["user"]) == ("4242", "alice")
+    for number in (0, 7):
+        assert found[uuid(number)].processes == []
+        assert "job_file_ambiguous" in found[uuid(number)].reasons
+
+
 def test_memory_stays_flat(stub, nvml) -> None:
     """GPM samples are allocated once: 20,000 readings of 8 cards leave the heap as it was."""
     source = nvml()
