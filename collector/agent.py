@@ -145,6 +145,9 @@ class Agent:
                     f"clock_step:{drift:+.1f}s",
                 )
                 log(f"clock: stepped by {drift:+.1f} s")
+                if drift < 0:
+                    # minutes that lie ahead now would wait until the clock comes by again
+                    self.spool.fold_until(None)
                 offset += drift
             self._tick(self.spool.clock())
             self._last_turn = time.monotonic()
@@ -204,8 +207,8 @@ class Agent:
     def _end_outage(self, at: float) -> None:
         if self._outage is not None:
             start, code = self._outage
-            self._outage = None
             self.spool.add_gap(start, at, code)
+            self._outage = None
         self.set_health("driver", OK)
 
     def _note(self, at: float, batch: list[tuple[Card, Reading]]) -> None:

@@ -33,6 +33,7 @@ WHY = {
     "gpm:unknown_error": "GPM failed; tried again within seconds",
     "unsupported_mig": "MIG is on: the whole card tells no utilisation, its instances may",
     "mig_denominator_unverified": "a share of the slice or of the card? not published",
+    "vgpu_shared": "a guest's share of a card: the duty cycle is that of all guests",
     "memory_v1": "old memory call: what the driver reserves counts as used",
     "lost": "the driver says that the card is lost",
     "card_failed": "the card answers with errors",

@@ -165,6 +165,10 @@ def _own(out: _Text, agent, requests: dict[tuple[str, int], int]) -> None:
     spool = agent.spool
     with spool.read_lock:
         rows, newest = spool.read("SELECT count(*), coalesce(max(seq), 0) FROM row")[0]
+        pages, free, size = (
+            spool.read(f"PRAGMA {name}")[0][0]
+            for name in ("page_count", "freelist_count", "page_size")
+        )
     out.family(
         "collector_build_info",
         "gauge",
@@ -198,7 +202,7 @@ def _own(out: _Text, agent, requests: dict[tuple[str, int], int]) -> None:
         "collector_spool_bytes",
         "gauge",
         "Size of the spool.",
-        [({}, spool.bytes_used())],
+        [({}, (pages - free) * size)],
     )
     out.family(
         "collector_http_requests_total",

@@ -65,7 +65,9 @@ def build(
     means that the store was rolled back, and begins a new epoch.
     """
     epoch, seq = parse_cursor(after)
-    if epoch == spool.epoch and seq > int(spool.meta("seq") or 0):
+    with spool.read_lock:
+        newest = _newest(spool)
+    if epoch == spool.epoch and seq > newest:
         spool.new_epoch()
     new_epoch = epoch is not None and epoch != spool.epoch
     if new_epoch:
@@ -86,7 +88,7 @@ def _assemble(
     health: dict[str, object] | None,
 ) -> Page:
     now = spool.clock()
-    newest = int(spool.read("SELECT coalesce(max(value), 0) FROM meta WHERE key='seq'")[0][0])
+    newest = _newest(spool)
     first, last, count = spool.read(
         "SELECT min(seq), max(seq), count(*) FROM"
         " (SELECT seq FROM row WHERE seq > ? ORDER BY seq LIMIT ?)",
@@ -142,6 +144,11 @@ def _assemble(
         rows=count,
         empty=count == 0 and not gaps,
     )
+
+
+def _newest(spool: Spool) -> int:
+    found = spool.read("SELECT value FROM meta WHERE key = 'seq'")
+    return int(found[0][0]) if found else 0
 
 
 def _card(card: tuple) -> dict[str, object]:

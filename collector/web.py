@@ -91,7 +91,7 @@ class Server:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._socket = socket.create_server((host, port), family=family, backlog=256)
         self.address = self._socket.getsockname()[:2]
-        threading.stack_size(256 * 1024)
+        threading.stack_size(512 * 1024)
         threading.Thread(target=self._accept, name="http", daemon=True).start()
 
     def close(self) -> None:

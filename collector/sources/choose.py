@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
 import os
 import shutil
@@ -78,9 +79,10 @@ def findings(settings: Settings) -> dict[str, str | None]:
 
 def _library(name: str) -> str | None:
     try:
-        ctypes.CDLL(name)
+        library = ctypes.CDLL(name)
     except OSError:
         return None
+    _ctypes.dlclose(library._handle)  # a held library could not be replaced by an upgraded one
     return f"{name} can be loaded"
 
 

@@ -187,6 +187,7 @@ class Nvml:
         unit.card.index = index
         found[uuid] = unit
         unit.mig = self._mig_on(handle)
+        unit.vgpu = self._is_guest(handle)
         if unit.mig:
             self._add_slices(found, unit)
 
@@ -195,6 +196,14 @@ class Nvml:
             return self._nv.nvmlDeviceGetMigMode(handle)[0] == 1
         except self._nv.NVMLError:
             return False
+
+    def _is_guest(self, handle) -> bool:
+        nv = self._nv
+        try:
+            mode = nv.nvmlDeviceGetVirtualizationMode(handle)
+        except nv.NVMLError:
+            return False
+        return mode == nv.NVML_GPU_VIRTUALIZATION_MODE_VGPU
 
     def _add_slices(self, found: dict[str, Unit], parent: Unit) -> None:
         nv = self._nv

@@ -22,7 +22,8 @@ MIB = 2**20
 WARM_UP = 1  # first readings after opening show the query itself, not the work
 SLOW_S = 5.0  # temperature, ECC, throttle reasons, counters
 GPM_RETRY_S = {"not_supported": 600.0, "function_not_found": 600.0, "no_permission": 60.0}
-HARD = (1, 9, 15, 16, 17, 999)  # the card itself, not one of its figures
+HARD = (1, 9, 15, 16, 17, 999)  # from the call that every card answers: the card itself fails
+GONE = (1, 9, 15, 16)  # from any other call; a figure alone may fail with "unknown error"
 THROTTLE = {
     0x4: "sw_power_cap",
     0x8: "hw_slowdown",
@@ -65,6 +66,7 @@ class Unit:
         self.address = ctypes.cast(handle, ctypes.c_void_p).value
         self.parent = card.parent
         self.mig = False
+        self.vgpu = False
         self.failed: str | None = None
         self.xid = 0
         self.xid_watched = False
@@ -168,7 +170,7 @@ class Unit:
         try:
             return call(self.handle, *arguments)
         except self._nv.NVMLError as error:
-            if error.value in HARD:
+            if error.value in GONE:
                 raise _CardFailed(error) from None
             return None
 
@@ -184,12 +186,17 @@ class Unit:
             reading.memory_duty = _share(rates.memory)
         if self._gpm(reading, now):
             return
-        if overlay is not None and (found := overlay(self.card.uuid)) is not None:
+        name = self.card.uuid if self._instance is None else f"{self.parent}/{self._instance}"
+        if overlay is not None and (found := overlay(name)) is not None:
             reading.source = "dcgm_1005"
             reading.bandwidth, reading.window_ms = found
+            if self._instance is not None:
+                reading.because("mig_denominator_unverified")
             return
         if self._instance is not None:
             reading.because("unsupported_mig")
+        elif self.vgpu:
+            reading.because("vgpu_shared")  # the duty cycle is that of all guests of the card
         elif warm:
             self._duty(reading)
         else:
@@ -221,7 +228,7 @@ class Unit:
             self._metrics.sample1, self._metrics.sample2 = older, newer
             nv.nvmlGpmMetricsGet(self._metrics)
         except nv.NVMLError as error:
-            if error.value in HARD and error.value != 999:
+            if error.value in GONE:
                 raise _CardFailed(error) from None
             self._gpm_off(_code(error), now, reading)
             return False
@@ -298,7 +305,7 @@ class Unit:
         try:
             value_type, samples = nv.nvmlDeviceGetSamples(self.handle, kind, last)
         except nv.NVMLError as error:
-            if error.value in HARD:
+            if error.value in GONE:
                 raise _CardFailed(error) from None
             return None, None  # nothing new, or not supported
         fresh = [sample for sample in samples if sample.timeStamp > last]

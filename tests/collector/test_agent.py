@@ -52,7 +52,7 @@ def test_a_minute_arrives_and_the_agent_stops_cleanly(agent, stub) -> None:
     page = running.until(lambda: (p := running.page(first["next"]))["columns"]["seq"] and p)
     row = page["columns"]["card"].index(2)
     assert page["columns"]["bandwidth_mean"][row] == pytest.approx(0.22, abs=0.01)
-    assert 40 <= min(page["columns"]["samples"])  # a fast clock on a busy machine drops a few
+    assert min(page["columns"]["samples"]) >= 40  # a fast clock on a busy machine drops a few
     assert max(page["columns"]["samples"]) <= 61
     assert running.get("/readyz")[0] == 200
     text = running.get("/metrics")[2].decode()
@@ -209,7 +209,7 @@ def test_a_second_agent_on_the_same_folder_is_refused(agent, tmp_path: Path, stu
 
 
 def test_cards_that_vanish_and_cards_that_are_lost(agent, stub) -> None:
-    running = agent(speed=10)
+    running = agent(speed=40)
     states = lambda: {card["uuid"]: card["state"] for card in running.page()["cards"]}  # noqa: E731
     running.until(lambda: len(states()) == 8)
     stub.tell("count 7", "card 2 15", "handle 2 15")
@@ -312,6 +312,7 @@ def test_clock_steps_are_recorded(sampler: Agent, spool: Spool, card: Card, monk
     sampler._thread.join(5)
     reasons = [gap["reason"] for gap in pages(spool)["gaps"]]
     assert reasons == ["clock_step:-3600.0s"]
+    assert len(pages(spool)["columns"]["seq"]) >= 1  # what lies ahead now is not held back
 
 
 def test_a_full_disk_costs_ticks_not_the_agent(sampler: Agent, spool: Spool, card: Card) -> None:

@@ -82,7 +82,7 @@ def _check(client: Client, log: str) -> None:
 
 
 def test_a_few_kills(stub, tmp_path: Path) -> None:
-    client, _, log = _rounds(stub, tmp_path / "data", rounds=3, seed=1)
+    client, _, log = _rounds(stub, tmp_path / "data", rounds=2, seed=1)
     _check(client, log)
 
 

@@ -289,6 +289,32 @@ def test_processes_by_owner_and_a_dead_one_as_orphan(stub, nvml, monkeypatch) ->
     assert len(found[uuid(1)].processes) == 1
 
 
+def test_a_guest_of_a_shared_card_tells_no_bandwidth(stub, nvml) -> None:
+    stub.tell("nogpm 1", "vgpu 1")
+    source = nvml()
+    source.warm()
+    reading = source.poll(0.5)[uuid(1)]
+    assert reading.bandwidth is None
+    assert reading.memory_duty is not None
+    assert "vgpu_shared" in reading.reasons
+
+
+def test_one_figure_that_fails_costs_only_itself(stub, nvml) -> None:
+    stub.tell("power2 1 999")
+    reading = nvml().warm()[uuid(1)]
+    assert reading.power_w is None
+    assert reading.bandwidth == pytest.approx(0.21, abs=1e-6)
+
+
+def test_dcgm_names_mig_instances_by_parent_and_number(stub, nvml) -> None:
+    stub.tell("mig 2 1", "nogpm 2")
+    source = nvml(overlay=lambda name: (0.4, 10000.0) if name == f"{uuid(2)}/1" else None)
+    found = source.warm()
+    reading = found["MIG-5b1ade00-0000-4000-8000-000000000002"]
+    assert (reading.bandwidth, reading.source) == (0.4, "dcgm_1005")
+    assert "mig_denominator_unverified" in reading.reasons
+
+
 def test_jobs_are_joined_by_uuid_only(stub, nvml, tmp_path) -> None:
     folder = tmp_path / "jobs"
     folder.mkdir()

@@ -13,6 +13,7 @@
  *   dram C PCT  sm C PCT  tensor C PCT  graphics C PCT          GPM figures (nan allowed)
  *   gpu C PCT  duty C PCT  clock C MHZ  clockmax C MHZ          NVML duty cycles, memory clock
  *   nogpm C             the card has no GPM                     mig C N        N MIG instances
+ *   vgpu C              the card is a guest's                   power2 C CODE  power fails
  *   used C MIB  reserved C MIB  power C MW  throttle C BITS     xid C CODE (each line once)
  *   eccc C N  eccu C N  ECC counters                            pids C P1,P2   running processes
  *   hang C MS           each call on the card takes so long     pcie_ms MS     PCIe calls block
@@ -36,7 +37,7 @@ enum { DRAM, SM, TENSOR, GRAPHICS, RATES };
 
 struct card {
     int number, slice, gpm_support, fail, handle_fail, util_fail, gpm_fail, samples_fail, memory2_fail,
-        ecc_fail, mig, hang_ms, xid, pids[16], pid_count;
+        ecc_fail, power_fail, mig, vgpu, hang_ms, xid, pids[16], pid_count;
     double rate[RATES], integral[RATES], since;
     double gpu, duty;
     unsigned clock, clock_max, power_mw;
@@ -121,6 +122,7 @@ static void obey(char *line) {
         else if (!strcmp(word, "gpm")) c->gpm_fail = n;
         else if (!strcmp(word, "samples")) c->samples_fail = n;
         else if (!strcmp(word, "memory2")) c->memory2_fail = n;
+        else if (!strcmp(word, "power2")) c->power_fail = n;
         else if (!strcmp(word, "ecc")) c->ecc_fail = n;
         else if (!strcmp(word, "nogpm")) c->gpm_support = 0;
         else if (!strcmp(word, "dram")) c->rate[DRAM] = v;
@@ -138,6 +140,7 @@ static void obey(char *line) {
         else if (!strcmp(word, "eccc")) c->ecc_corrected = n;
         else if (!strcmp(word, "eccu")) c->ecc_uncorrected = n;
         else if (!strcmp(word, "mig")) c->mig = n;
+        else if (!strcmp(word, "vgpu")) c->vgpu = n;
         else if (!strcmp(word, "hang")) c->hang_ms = n;
         else if (!strcmp(word, "xid")) c->xid = n;
         else if (!strcmp(word, "pids")) {
@@ -294,8 +297,9 @@ EXPORT int nvmlDeviceGetSamples(struct card *c, int type, unsigned long long las
     return OK;
 }
 EXPORT int nvmlDeviceGetPowerUsage(struct card *c, unsigned *out) {
+    int e = check(c);
     *out = c->power_mw;
-    return c->slice >= 0 ? NOT_SUPPORTED : check(c);
+    return e ? e : c->slice >= 0 ? NOT_SUPPORTED : cards[c->number].power_fail;
 }
 EXPORT int nvmlDeviceGetEnforcedPowerLimit(struct card *c, unsigned *out) { *out = 700000; return check(c); }
 EXPORT int nvmlDeviceGetTemperature(struct card *c, int sensor, unsigned *out) { *out = 50 + c->number; return check(c); }
@@ -364,6 +368,7 @@ EXPORT int nvmlDeviceGetMigMode(struct card *c, unsigned *current, unsigned *pen
     *current = *pending = c->mig > 0;
     return check(c);
 }
+EXPORT int nvmlDeviceGetVirtualizationMode(struct card *c, int *out) { *out = c->vgpu ? 2 : 0; return check(c); }
 EXPORT int nvmlDeviceGetMaxMigDeviceCount(struct card *c, unsigned *out) { *out = 7; return check(c); }
 EXPORT int nvmlDeviceGetMigDeviceHandleByIndex(struct card *c, unsigned i, struct card **out) {
     int e = check(c);
