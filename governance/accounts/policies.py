@@ -49,3 +49,9 @@ def manage_tokens(actor: Actor, thing: object) -> Decision:
 def see_audit(actor: Actor, thing: object) -> Decision:
     """Finance, auditors and administrators read the audit trail."""
     return grants(actor, "audit.see")
+
+
+@rule("profile.own")
+def own_profile(actor: Actor, thing: object) -> Decision:
+    """Everybody keeps their own profile."""
+    return ALLOWED

@@ -60,7 +60,7 @@ MORE = (
     Place("ledger", _("Ledger"), "budgets:ledger", "", needs("ledger.see")),
     NODES,
     Place("people", _("People and roles"), "accounts:people", "", needs("people.manage")),
-    Place("audit", _("Audit trail"), "plumbing:audit", "", needs("audit.see")),
+    Place("audit", _("Audit trail"), "accounts:audit", "", needs("audit.see")),
 )
 SHORT: tuple[tuple[str, tuple[Place, ...]], ...] = (
     ("requests.approve", (HOME, APPROVALS, RENTALS, REPORTS)),

@@ -1,6 +1,7 @@
 """Adding people, roles, teams and projects: who may, what is refused, what the trail says."""
 
-from datetime import date
+from datetime import UTC, date, datetime
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from tests.make import House
 
 pytestmark = pytest.mark.django_db
 DAY = date(2026, 1, 1)
+NOW = datetime(2026, 12, 1, 2, tzinfo=UTC)
 
 
 def test_an_administrator_adds_a_person_who_can_then_sign_in(house: House, client: object) -> None:
@@ -84,3 +86,39 @@ def test_unknown_roles_and_zones_are_refused(house: House) -> None:
         services.add_team(actor=house.admin, slug="x", name="X", timezone="Mars/Olympus")
     assert caught.value.field == "timezone"
     assert not Team.objects.filter(slug="x").exists()
+
+
+class TestImport:
+    FILE = b"email,name,team,team_role,role\nnora@example.test,Nora,%s,lead,approver finance\n"
+
+    def bring(self, house: House, data: bytes, **options: Any) -> services.PeopleReport:
+        return services.import_people(actor=house.admin, data=data, now=NOW, **options)
+
+    def test_twice_is_once(self, house: House) -> None:
+        data = self.FILE % house.team.slug.encode()
+        first, second = self.bring(house, data), self.bring(house, data)
+        assert (first.added, first.joined, first.granted) == (1, 1, 2)
+        assert (second.added, second.joined, second.granted) == (0, 0, 0)
+
+    def test_dry_run_writes_nothing(self, house: House) -> None:
+        count = User.objects.count()
+        assert self.bring(house, self.FILE % house.team.slug.encode(), dry_run=True).added == 1
+        assert User.objects.count() == count
+
+    @pytest.mark.parametrize(
+        ("row", "field"),
+        [
+            ("x,Nora,,,", "3:email"),
+            ("o@example.test,,,,", "3:name"),
+            ("o@example.test,O,nowhere,,", "3:team"),
+            ("o@example.test,O,,,king", "3:role"),
+            ("o@example.test,O,,", "3:file"),
+        ],
+    )
+    def test_one_bad_line_and_nobody_is_added(self, house: House, row: str, field: str) -> None:
+        count = User.objects.count()
+        good = self.FILE % house.team.slug.encode()
+        with pytest.raises(Invalid) as refusal:
+            self.bring(house, good + row.encode() + b"\n")
+        assert refusal.value.field == field
+        assert User.objects.count() == count

@@ -2,6 +2,7 @@
 
 from governance.accounts import policies
 from governance.accounts.services.acting import acting
+from governance.accounts.services.importing import PeopleReport, import_people
 from governance.accounts.services.leaving import (
     close_account,
     end_role,
@@ -14,6 +15,7 @@ from governance.accounts.services.people import (
     add_person,
     add_project,
     add_team,
+    change_profile,
     close_project,
     grant_role,
     join_team,
@@ -28,17 +30,20 @@ from governance.accounts.services.tokens import (
 
 __all__ = [
     "NewToken",
+    "PeopleReport",
     "acting",
     "add_cost_centre",
     "add_person",
     "add_project",
     "add_team",
+    "change_profile",
     "close_account",
     "close_project",
     "create_token",
     "end_role",
     "end_sessions",
     "grant_role",
+    "import_people",
     "join_team",
     "leave_team",
     "name_organisation",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import date, datetime
 from zoneinfo import ZoneInfo, available_timezones
 
+from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email, validate_slug
 from django.db import transaction
 
 from governance.accounts import queries
+from governance.accounts.authentication import person_of
 from governance.accounts.domain import roles
 from governance.accounts.models import (
     CostCentre,
@@ -77,6 +79,26 @@ def add_person(*, actor: Actor, email: str, name: str, password: str | None = No
             actor=person, act="people.add", thing=user, after={"email": address, "name": user.name}
         )
         return user
+
+
+def change_profile(*, actor: Actor, name: str, language: str) -> None:
+    """A person's own name and language."""
+    with transaction.atomic():
+        person = acting(actor)
+        require(person, "profile.own")
+        if language not in dict(settings.LANGUAGES):
+            raise _invalid("language", N_("There is no such language."))
+        user = User.objects.get(pk=person_of(person).pk)
+        before = {"name": user.name, "language": user.language}
+        user.name, user.language = _name(name), language
+        user.save(update_fields=["name", "language"])
+        audit.record(
+            actor=person,
+            act="profile.change",
+            thing=user,
+            before=before,
+            after={"name": user.name, "language": language},
+        )
 
 
 def grant_role(*, actor: Actor, user_id: int, role: str, starts_on: date) -> Grant:

@@ -1,0 +1,1 @@
+"""Pages of people, teams, tokens and the audit trail."""
