@@ -58,8 +58,9 @@ def build(
     after: str | None = None,
     limit: int = LIMIT,
     health: dict[str, object] | None = None,
+    without: frozenset[str] = frozenset(),
 ) -> Page:
-    """The page behind the cursor ``after``.
+    """The page behind the cursor ``after``, leaving the columns ``without`` out.
 
     Raises BadCursor. A cursor of another epoch starts at the oldest row; one ahead of the spool
     means that the store was rolled back, and begins a new epoch.
@@ -75,7 +76,7 @@ def build(
     with spool.read_lock:
         spool.read("BEGIN")
         try:
-            return _assemble(spool, seq, max(1, min(limit, MAX_LIMIT)), new_epoch, health)
+            return _assemble(spool, seq, max(1, min(limit, MAX_LIMIT)), new_epoch, health, without)
         finally:
             spool.read("COMMIT")
 
@@ -86,6 +87,7 @@ def _assemble(
     limit: int,
     new_epoch: bool,
     health: dict[str, object] | None,
+    without: frozenset[str],
 ) -> Page:
     now = spool.clock()
     newest = _newest(spool)
@@ -127,7 +129,8 @@ def _assemble(
         "health": health or {},
     }
     parts = [json.dumps(head, allow_nan=False, ensure_ascii=False)[:-1], ',"columns":{']
-    for number, name in enumerate(("seq", "card", "minute", *COLUMNS)):
+    names = ("seq", "card", "minute", *(name for name in COLUMNS if name not in without))
+    for number, name in enumerate(names):
         values = spool.read(f"SELECT {name} FROM row WHERE seq > ? AND seq <= ? ORDER BY seq", span)
         if name == "card":
             text = json.dumps([place[value] for (value,) in values])

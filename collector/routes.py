@@ -71,6 +71,7 @@ class Routes:
                 request.query.get("after"),
                 limit,
                 dict(self._agent.health),
+                frozenset(request.query.get("without", "").split(",")),
             )
         except BadCursor as error:
             return fault(400, "bad_cursor", str(error))

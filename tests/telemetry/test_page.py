@@ -6,12 +6,13 @@ import gzip
 from typing import Any
 
 import orjson
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from governance.telemetry.domain.merge import fold_page
-from governance.telemetry.domain.page import PageFault, parse_page
+from governance.telemetry.domain.merge import fold
+from governance.telemetry.domain.page import PageFault, check_page, check_pages, parse_page
 from governance.telemetry.services import unpack
 from tests.telemetry.pages import BASE, NOW_MINUTE, document, page, row
 
@@ -168,9 +169,29 @@ def test_gaps_are_read_and_odd_ones_counted() -> None:
 
 def test_within_a_page_the_row_with_more_samples_stays() -> None:
     found = page([row(samples=60), row(samples=30, active_samples=3), row(card=1)])
-    kept, lost = fold_page(found.rows)
-    assert lost == 1
+    rows = found.rows.with_columns(card_id="card", delivery=pl.lit(0, pl.Int32))
+    kept, lost = fold(rows)
+    assert lost == {0: 1}
     assert kept.select("card", "samples").rows() == [(0, 60), (1, 60)]
+
+
+def test_pages_checked_together_are_as_checked_alone() -> None:
+    """Faults of one neither reach nor move the rows of its neighbours."""
+    documents = [
+        document([row(minute=BASE + n, power_w_mean=float(n)) for n in range(3)]),
+        document([]),
+        {"format": 7},
+        document([row(samples=-1), row(card=2), row(bandwidth_mean=7.0)]),
+        document([row(sm_mean=0.5), row(card=7), row(seq="x")], cards=["GPU-9"]),
+    ]
+    together = check_pages(documents, now_minute=NOW_MINUTE)
+    for one, found in zip(documents, together, strict=True):
+        if isinstance(found, PageFault):
+            assert found.code == "format"
+            continue
+        alone = check_page(one, now_minute=NOW_MINUTE)
+        assert found.rows.equals(alone.rows)
+        assert found.rejected == alone.rejected
 
 
 @given(st.binary(max_size=200))

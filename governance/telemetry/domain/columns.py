@@ -10,9 +10,11 @@ SHARE = 10**9
 """Sums of shares are kept in whole billionths, so that no order of adding changes an answer."""
 
 MILLI = 10**3
-WHOLE = 1
-
+TENTH = 0.1
 SMALL = 32_767
+MOST_SAMPLES = 6_000
+"""Readings a minute (100 a second): sums of shares over a day stay under 2^53, so adding them
+is exact."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Figure:
     wire: tuple[str, ...]
     high: float
     unit: str
-    scale: int | None = None
+    scale: float | None = None
     low: float = 0.0
     whole: bool = False
 
@@ -51,18 +53,18 @@ MEANS = (
         ("nvlink_rx_bytes_per_s_mean", "nvlink_tx_bytes_per_s_mean"),
         1e13,
         "bytes/s",
-        WHOLE,
+        TENTH,
     ),
     Figure(
-        "pcie", ("pcie_rx_bytes_per_s_mean", "pcie_tx_bytes_per_s_mean"), 1e13, "bytes/s", WHOLE
+        "pcie", ("pcie_rx_bytes_per_s_mean", "pcie_tx_bytes_per_s_mean"), 1e13, "bytes/s", TENTH
     ),
-    Figure("net", ("net_rx_bytes_per_s_mean", "net_tx_bytes_per_s_mean"), 1e13, "bytes/s", WHOLE),
+    Figure("net", ("net_rx_bytes_per_s_mean", "net_tx_bytes_per_s_mean"), 1e13, "bytes/s", TENTH),
     Figure(
         "disk",
         ("disk_read_bytes_per_s_mean", "disk_write_bytes_per_s_mean"),
         1e13,
         "bytes/s",
-        WHOLE,
+        TENTH,
     ),
 )
 """Means over the minute's samples; both directions of a link are added."""

@@ -7,9 +7,10 @@ range becomes unknown and is counted; the neighbours are kept.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 
 import orjson
 import polars as pl
@@ -17,6 +18,7 @@ import polars as pl
 from governance.telemetry.domain.columns import (
     BANDWIDTH,
     FIGURES,
+    MOST_SAMPLES,
     REQUIRED,
     SMALL,
     STORED,
@@ -97,36 +99,115 @@ class Page:
 
 def parse_page(body: bytes, *, now_minute: int, max_rows: int = MAX_ROWS) -> Page:
     """The page in `body` (JSON, already unpacked); raises `PageFault`."""
+    return check_page(decode(body), now_minute=now_minute, max_rows=max_rows)
+
+
+def decode(body: bytes) -> object:
+    """The document in `body`; raises `PageFault` where it is not JSON."""
     try:
-        document = orjson.loads(body)
+        return orjson.loads(body)
     except orjson.JSONDecodeError as error:
         code = "empty_payload" if not body.strip() else "not_json"
         raise PageFault(code, str(error)) from None
-    return check_page(document, now_minute=now_minute, max_rows=max_rows)
 
 
 def check_page(document: object, *, now_minute: int, max_rows: int = MAX_ROWS) -> Page:
-    """The same for a decoded document."""
+    """The page in a decoded document; raises `PageFault`."""
+    [found] = check_pages([document], now_minute=now_minute, max_rows=max_rows)
+    if isinstance(found, PageFault):
+        raise found
+    return found
+
+
+def check_pages(
+    documents: Sequence[object], *, now_minute: int, max_rows: int = MAX_ROWS
+) -> list[Page | PageFault]:
+    """Many documents at once, for each its page or its fault. The rows of all are checked in one
+    go, so that a small page costs next to nothing; their pages hold slices of one frame."""
+    answers: list[Page | PageFault] = []
+    frames: list[_Frame] = []
+    for document in documents:
+        try:
+            frames.append(_frame(document, max_rows))
+            answers.append(_PENDING)
+        except PageFault as fault:
+            answers.append(fault)
+    parts = iter(_split(frames, now_minute))
+    return [next(parts) if answer is _PENDING else answer for answer in answers]
+
+
+_PENDING = PageFault("pending", "its rows are not checked yet")
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """A document whose frame is sound; `columns` are lists of `height` unchecked cells."""
+
+    document: Mapping[str, object]
+    cards: Sequence[CardClaim]
+    gaps: Sequence[GapClaim]
+    columns: Mapping[str, list[object]]
+    height: int
+    rejected: Counter[str]
+
+
+def _frame(document: object, max_rows: int) -> _Frame:
     if not isinstance(document, dict) or not document:
         raise PageFault("empty_payload", "the answer is not a samples page")
     if document.get("format") != 1 or isinstance(document.get("format"), bool):
         raise PageFault("format", f"format {document.get('format')!r} is not known; 1 is")
+    for key in ("agent", "epoch", "next"):
+        _text(document, key)
     cards = _cards(document.get("cards"))
     rejected: Counter[str] = Counter()
-    rows = _rows(document.get("columns"), len(cards), now_minute, max_rows, rejected)
+    gaps = _gaps(document.get("gaps"), rejected)
+    columns, height = _columns(document.get("columns"), max_rows)
+    return _Frame(document, cards, gaps, columns, height, rejected)
+
+
+def _split(frames: Sequence[_Frame], now_minute: int) -> Iterator[Page]:
+    """The pages of sound frames, in order."""
+    if not frames:
+        return
+    lists = {
+        name: list(
+            chain.from_iterable(one.columns.get(name) or [None] * one.height for one in frames)
+        )
+        for name in _WIRE
+        if any(name in one.columns for one in frames)
+    }
+    frame, bad = _typed(lists, sum(one.height for one in frames))
+    heights = [one.height for one in frames]
+    numbers = [number for number, height in enumerate(heights) for _ in range(height)]
+    frame = frame.with_columns(
+        pl.Series("page", numbers, dtype=pl.Int32),
+        pl.Series("cards", [len(frames[number].cards) for number in numbers], dtype=pl.Int64),
+    )
+    rows = _normalise(frame, bad, now_minute, [one.rejected for one in frames])
+    left = dict(rows.group_by("page").len().iter_rows())
+    rows, start = rows.drop("page"), 0
+    for number, one in enumerate(frames):
+        height = left.get(number, 0)
+        yield _page(one, rows.slice(start, height))
+        start += height
+
+
+def _page(one: _Frame, rows: pl.DataFrame) -> Page:
+    document = one.document
+    health = document.get("health")
     return Page(
-        agent=_text(document, "agent"),
-        epoch=_text(document, "epoch"),
-        next=_text(document, "next"),
+        agent=str(document["agent"]),
+        epoch=str(document["epoch"]),
+        next=str(document["next"]),
         more=document.get("more") is True,
         sent_at=instant(document.get("now")),
         node=str(document.get("node") or "")[:MAX_TEXT],
         version=str(document.get("version") or "")[:MAX_TEXT],
-        cards=cards,
+        cards=one.cards,
         rows=rows,
-        gaps=_gaps(document.get("gaps"), rejected),
-        health=document["health"] if isinstance(document.get("health"), dict) else {},
-        rejected=rejected,
+        gaps=one.gaps,
+        health=health if isinstance(health, dict) else {},
+        rejected=one.rejected,
     )
 
 
@@ -195,23 +276,19 @@ def _gaps(value: object, rejected: Counter[str]) -> tuple[GapClaim, ...]:
     return tuple(gaps)
 
 
-def _rows(
-    columns: object, cards: int, now_minute: int, max_rows: int, rejected: Counter[str]
-) -> pl.DataFrame:
+def _columns(columns: object, max_rows: int) -> tuple[dict[str, list[object]], int]:
     if not isinstance(columns, dict):
         raise PageFault("frame", "columns must be an object")
     for name in REQUIRED:
         if name not in columns:
             raise PageFault("columns", f"the column {name} is missing")
-    lists = {name: values for name, values in columns.items() if name in _WIRE}
     height = len(columns["seq"]) if isinstance(columns["seq"], list) else -1
-    for name, values in lists.items():
-        if not isinstance(values, list) or len(values) != height:
+    for name, values in columns.items():
+        if name in _WIRE and (not isinstance(values, list) or len(values) != height):
             raise PageFault("length", f"the column {name} is not a list of {height} values")
     if height > max_rows:
         raise PageFault("too_large", f"{height} rows; at most {max_rows}")
-    frame, bad = _typed(lists, height)
-    return normalise(frame, bad, cards=cards, now_minute=now_minute, rejected=rejected)
+    return {name: values for name, values in columns.items() if name in _WIRE}, height
 
 
 _WHOLE = (
@@ -279,15 +356,13 @@ _FIDELITY_CODES = {fidelity.name.lower(): int(fidelity) for fidelity in Fidelity
 _FIDELITY_OF = {int(source): int(fidelity) for source, fidelity in FIDELITY_OF.items()}
 
 
-def normalise(
+def _normalise(
     frame: pl.DataFrame,
     bad: Mapping[str, list[bool]],
-    *,
-    cards: int,
     now_minute: int,
-    rejected: Counter[str],
+    rejected: Sequence[Counter[str]],
 ) -> pl.DataFrame:
-    """Wire columns as stored columns; counts what was left out in `rejected`."""
+    """Wire columns as stored columns; counts what was left out, by page."""
     frame = frame.with_columns(
         minute_at=pl.col("minute"),
         minute=pl.col("minute") // 60,
@@ -307,14 +382,13 @@ def normalise(
         )
         .otherwise(pl.col("fidelity_code"))
     )
-    frame = _without_bad_rows(frame, bad, cards, now_minute, rejected)
+    frame = _without_bad_rows(frame, bad, now_minute, rejected)
     frame = _without_bad_figures(frame, rejected)
     return _stored(frame)
 
 
-def _faults(cards: int, now_minute: int) -> dict[str, pl.Expr]:
+def _faults(now_minute: int) -> dict[str, pl.Expr]:
     """Reason -> rows that it throws out; a null answer throws out too."""
-    small = pl.lit(SMALL)
     samples, active = pl.col("samples"), pl.col("active_samples")
     wide, wide_active = pl.col("bandwidth_samples"), pl.col("bandwidth_active_samples")
     implied = pl.col("source_code").replace_strict(
@@ -322,7 +396,7 @@ def _faults(cards: int, now_minute: int) -> dict[str, pl.Expr]:
     )
     return {
         "seq": pl.col("seq") >= 0,
-        "card": pl.col("card").is_between(0, cards - 1),
+        "card": pl.col("card").is_between(0, pl.col("cards") - 1),
         "minute": (pl.col("minute_at") % 60 == 0)
         & (pl.col("minute") >= FIRST_MINUTE)
         & (pl.col("minute") < 2**31),
@@ -330,7 +404,7 @@ def _faults(cards: int, now_minute: int) -> dict[str, pl.Expr]:
         "source": pl.col("source_code").is_not_null(),
         "fidelity": (pl.col("fidelity_code") == int(Fidelity.UNKNOWN))
         | (pl.col("fidelity_code") == implied),
-        "counts": samples.is_between(0, small)
+        "counts": samples.is_between(0, MOST_SAMPLES)
         & active.is_between(0, samples).fill_null(True)
         & wide.is_between(0, samples)
         & wide_active.is_between(0, wide).fill_null(True),
@@ -340,11 +414,10 @@ def _faults(cards: int, now_minute: int) -> dict[str, pl.Expr]:
 def _without_bad_rows(
     frame: pl.DataFrame,
     bad: Mapping[str, list[bool]],
-    cards: int,
     now_minute: int,
-    rejected: Counter[str],
+    rejected: Sequence[Counter[str]],
 ) -> pl.DataFrame:
-    faults = _faults(cards, now_minute)
+    faults = _faults(now_minute)
     sound = pl.all_horizontal(*(test.fill_null(False) for test in faults.values()))
     if not bad and frame.select(sound.all()).item():
         return frame
@@ -355,8 +428,10 @@ def _without_bad_rows(
         frame = frame.with_columns(pl.Series(f"{name}!", wrong))
         verdict = pl.when(pl.col(f"{name}!")).then(pl.lit(f"type:{name}")).otherwise(verdict)
     frame = frame.with_columns(fault=verdict)
-    for reason, count in frame.drop_nulls("fault").group_by("fault").len().iter_rows():
-        rejected[reason] += count
+    for page, reason, count in (
+        frame.drop_nulls("fault").group_by("page", "fault").len().iter_rows()
+    ):
+        rejected[page][reason] += count
     return frame.filter(pl.col("fault").is_null())
 
 
@@ -367,7 +442,7 @@ def _sum_of(figure: Figure) -> pl.Expr:
     return pl.when(known).then(pl.sum_horizontal(*figure.wire))
 
 
-def _without_bad_figures(frame: pl.DataFrame, rejected: Counter[str]) -> pl.DataFrame:
+def _without_bad_figures(frame: pl.DataFrame, rejected: Sequence[Counter[str]]) -> pl.DataFrame:
     frame = frame.with_columns(_sum_of(figure).alias(figure.name) for figure in FIGURES)
     outside = {
         figure.name: ~pl.col(figure.name).is_between(figure.low, figure.high) for figure in FIGURES
@@ -378,8 +453,9 @@ def _without_bad_figures(frame: pl.DataFrame, rejected: Counter[str]) -> pl.Data
     wrong = {name: count for name, count in counts.items() if count}
     if not wrong:
         return frame
-    for name, count in wrong.items():
-        rejected[f"range:{name}"] += count
+    for name in wrong:
+        for page, count in frame.filter(outside[name]).group_by("page").len().iter_rows():
+            rejected[page][f"range:{name}"] += count
     bandwidth = [figure.name for figure in BANDWIDTH]
     lost = pl.any_horizontal(*(outside[name].fill_null(False) for name in bandwidth))
     said = pl.concat_str(
@@ -433,4 +509,4 @@ def _stored(frame: pl.DataFrame) -> pl.DataFrame:
         **{name: pl.col(name).str.slice(0, MAX_TEXT) for name in TEXTS},
     }
     names = ["card" if name == "card_id" else name for name in STORED if name != "stream_id"]
-    return frame.select(kinds[name].alias(name) for name in names)
+    return frame.select("page", *(kinds[name].alias(name) for name in names))

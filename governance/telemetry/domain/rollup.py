@@ -53,7 +53,7 @@ class Usage:
     bandwidth_max: float | None = None
     bandwidth_peak_at: int | None = None
 
-    def mean(self, total: str, weight: str, scale: int) -> float | None:
+    def mean(self, total: str, weight: str, scale: float) -> float | None:
         """sum / scale / weight; None where nothing was measured."""
         count = self.sums.get(weight, 0)
         return self.sums.get(total, 0) / (scale * count) if count else None

@@ -244,7 +244,6 @@ class Migration(migrations.Migration):
                 ('agent', models.CharField(max_length=200)),
                 ('epoch', models.CharField(max_length=200)),
                 ('first_seen_at', models.DateTimeField()),
-                ('last_seen_at', models.DateTimeField()),
             ],
             options={
                 'verbose_name': 'stream',

@@ -102,7 +102,6 @@ class Stream(models.Model):
     agent = models.CharField(max_length=200)
     epoch = models.CharField(max_length=200)
     first_seen_at = models.DateTimeField()
-    last_seen_at = models.DateTimeField()
 
     class Meta:
         verbose_name = _("stream")

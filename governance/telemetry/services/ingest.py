@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from uuid import UUID
 
 import polars as pl
@@ -20,7 +21,7 @@ from django.db import Error, connection, transaction
 
 from governance.kernel.errors import Busy, DomainError, Refused
 from governance.kernel.reasons import N_, Reason
-from governance.telemetry.domain.merge import fold_page
+from governance.telemetry.domain.merge import fold
 from governance.telemetry.domain.page import Page
 from governance.telemetry.models import Conflict, Gap, Node, PullState, Rejection, Stream
 from governance.telemetry.services import alerts, claims, store
@@ -87,12 +88,9 @@ def _store(deliveries: Sequence[Delivery], now: datetime) -> list[Receipt]:
         receipts = [Receipt(one.node_id, rejected=Counter(one.page.rejected)) for one in deliveries]
         streams = _streams(deliveries, now)
         cards = claims.resolve(deliveries, nodes, now)
-        parts = []
-        for place, one in enumerate(deliveries):
-            rows, lost = fold_page(one.page.rows)
-            receipts[place].clashes += lost
-            parts.append(_with_ids(rows, place, streams[place], cards[place]))
-        rows = pl.concat(parts)
+        rows, lost = fold(_with_ids(deliveries, streams, cards))
+        for place, count in lost.items():
+            receipts[place].clashes += count
         rows = _without_too_old(rows, receipts)
         outcome = store.store_rows(rows)
         for place, stored in rows.group_by("delivery").len().iter_rows():
@@ -126,28 +124,42 @@ def _lock(deliveries: Sequence[Delivery], now: datetime) -> dict[int, PullState]
 
 def _streams(deliveries: Sequence[Delivery], now: datetime) -> list[int]:
     keys = [(one.node_id, one.page.agent, one.page.epoch) for one in deliveries]
-    Stream.objects.bulk_create(
-        [
-            Stream(node_id=n, agent=a, epoch=e, first_seen_at=now, last_seen_at=now)
-            for n, a, e in sorted(set(keys))
-        ],
-        update_conflicts=True,
-        update_fields=["last_seen_at"],
-        unique_fields=["node", "agent", "epoch"],
-    )
-    found = Stream.objects.filter(node_id__in=[key[0] for key in keys]).filter(
-        epoch__in=[key[2] for key in keys]
-    )
-    ids = {(row.node_id, row.agent, row.epoch): row.pk for row in found}
-    return [ids[key] for key in keys]
+    known = _known_streams(keys)
+    missing = sorted(set(keys) - set(known))
+    if missing:
+        Stream.objects.bulk_create(
+            [Stream(node_id=n, agent=a, epoch=e, first_seen_at=now) for n, a, e in missing],
+            ignore_conflicts=True,
+        )
+        known = _known_streams(keys)
+    return [known[key] for key in keys]
 
 
-def _with_ids(rows: pl.DataFrame, place: int, stream: int, cards: Sequence[int]) -> pl.DataFrame:
-    ids = pl.Series("card_ids", cards, dtype=pl.Int32)
+def _known_streams(keys: Sequence[tuple[int, str, str]]) -> dict[tuple[int, str, str], int]:
+    found = Stream.objects.filter(
+        node_id__in={key[0] for key in keys}, epoch__in={key[2] for key in keys}
+    )
+    return {
+        (node, agent, epoch): pk
+        for pk, node, agent, epoch in found.values_list("pk", "node_id", "agent", "epoch")
+    }
+
+
+def _with_ids(
+    deliveries: Sequence[Delivery], streams: Sequence[int], cards: Sequence[Sequence[int]]
+) -> pl.DataFrame:
+    """All rows with the database's ids, and in `delivery` the place of their delivery."""
+    heights = [one.page.rows.height for one in deliveries]
+    places = [place for place, height in enumerate(heights) for _ in range(height)]
+    bases = list(accumulate((len(ids) for ids in cards), initial=0))
+    rows = pl.concat([one.page.rows for one in deliveries])
+    known = pl.Series("ids", [pk for ids in cards for pk in ids] or [0], dtype=pl.Int32)
+    place = pl.Series("delivery", places, dtype=pl.Int32)
+    base = pl.Series("base", bases, dtype=pl.Int32).gather(place)
     return rows.with_columns(
-        card_id=ids.gather(rows["card"]) if len(cards) else pl.lit(0, pl.Int32),
-        stream_id=pl.lit(stream, pl.Int32),
-        delivery=pl.lit(place, pl.Int32),
+        card_id=known.gather(rows["card"] + base),
+        stream_id=pl.Series("s", streams, dtype=pl.Int32).gather(place),
+        delivery=place,
     ).drop("card")
 
 
@@ -221,20 +233,32 @@ def _move(
         state.due_at = (
             now if page.more else now + timedelta(seconds=nodes[one.node_id].interval_seconds)
         )
-    PullState.objects.bulk_update(
-        [states[one.node_id] for one in deliveries],
-        [
-            "cursor",
-            "leased_until",
-            "behind",
-            "rows_stored",
-            "last_ok_at",
-            "last_try_at",
-            "failures",
-            "last_error",
-            "last_error_detail",
-            "skew_seconds",
-            "newest_minute",
-            "due_at",
-        ],
-    )
+    _save([states[one.node_id] for one in deliveries])
+
+
+_MOVED = {
+    "cursor": "text",
+    "leased_until": "timestamptz",
+    "behind": "bool",
+    "rows_stored": "bigint",
+    "last_ok_at": "timestamptz",
+    "last_try_at": "timestamptz",
+    "failures": "int",
+    "last_error": "text",
+    "last_error_detail": "text",
+    "skew_seconds": "float8",
+    "newest_minute": "int",
+    "due_at": "timestamptz",
+}
+
+
+def _save(states: Sequence[PullState]) -> None:
+    arrays = ", ".join(f"%s::{kind}[]" for kind in ("bigint", *_MOVED.values()))
+    sets = ", ".join(f"{name} = v.{name}" for name in _MOVED)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE telemetry_pullstate p SET {sets}"
+            f" FROM unnest({arrays}) AS v(node_id, {', '.join(_MOVED)})"
+            " WHERE p.node_id = v.node_id",
+            [[getattr(state, name) for state in states] for name in ("node_id", *_MOVED)],
+        )

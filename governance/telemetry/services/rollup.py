@@ -53,6 +53,7 @@ def roll_hours(*, now: datetime, limit: int = CLAIM) -> int:
             " WHERE u.card_id = w.card AND u.hour = w.hour AND u.hour >= %s AND u.hour <= %s",
             [cards, hours, min(hours), max(hours)],
         )
+        cursor.execute("SET LOCAL work_mem = '64MB'")
         firsts = [hour * 60 for hour in hours]
         lasts = [hour * 60 + 60 for hour in hours]
         cursor.execute(
