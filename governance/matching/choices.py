@@ -60,7 +60,7 @@ def _sharding(plan: Plan, job: Job) -> list[Reason]:
                     "ZeRO stage 3: weights, gradients and optimiser are split over %(data)s cards; "
                     "each micro-batch gathers %(volume)s GB of weights over the links."
                 ),
-                {"data": plan.data, "volume": round(volume / GB, 1)},
+                {"data": plan.sharers, "volume": round(volume / GB, 1)},
             )
         ]
     trained = adapter_params(job.model, job.rank) if job.adapters else job.model.params

@@ -25,6 +25,8 @@ def deepspeed(request: RequestSpec, package: Package) -> str:
             "stage3_prefetch_bucket_size": 50_000_000,
             "stage3_gather_16bit_weights_on_model_save": True,
         }
+    if plan.shard:
+        stage["zero_hpz_partition_size"] = plan.shard
     if plan.offload:
         stage["offload_optimizer"] = {"device": "cpu", "pin_memory": True}
         if plan.zero == 3:
@@ -46,7 +48,8 @@ def deepspeed(request: RequestSpec, package: Package) -> str:
 def accelerate_fsdp(request: RequestSpec, package: Package) -> str:
     """`fsdp.yaml` for `accelerate launch --config_file`."""
     plan = package.plan
-    strategy = {3: "FULL_SHARD", 2: "SHARD_GRAD_OP"}.get(plan.zero, "NO_SHARD")
+    whole = "HYBRID_SHARD" if plan.shard else "FULL_SHARD"
+    strategy = {3: whole, 2: "SHARD_GRAD_OP"}.get(plan.zero, "NO_SHARD")
     config = {
         "compute_environment": "LOCAL_MACHINE",
         "distributed_type": "FSDP",

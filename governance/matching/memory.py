@@ -43,10 +43,10 @@ def training_memory(job: Job, plan: Plan, hw: Hardware, stack: Stack, k: Values)
 
 def _states(job: Job, plan: Plan, stack: Stack) -> tuple[float, float, float]:
     ranks = plan.tensor * plan.pipeline
-    d = plan.data * (plan.context if plan.zero else 1)
+    d = plan.sharers * (plan.context if plan.zero else 1)
     if job.adapters:
         own = adapter_params(job.model, job.rank) / ranks
-        shared = d if plan.zero == 3 else 1
+        shared = plan.sharers if plan.zero == 3 else 1
         held = 0.0 if plan.offload else job.frozen_bytes / ranks / shared
         return held, 2.0 * own / shared, (ADAPTER_STATES - 4.0) * own / shared + 2.0 * own
     params = held_params(job.model, plan) / ranks
@@ -99,7 +99,7 @@ def _logits(job: Job, plan: Plan, stack: Stack) -> float:
 
 
 def _gathered(job: Job, plan: Plan, k: Values) -> float:
-    if plan.zero != 3 or plan.data == 1:
+    if plan.zero != 3 or plan.sharers == 1:
         return 0.0
     layer = job.model.layer_params * job.bytes_a_weight / plan.tensor
     return layer * k["gathered_layers.all"] + 2.0 * job.model.embedding / plan.tensor

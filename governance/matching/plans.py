@@ -35,15 +35,23 @@ def layouts(job: Job, cards: int, hw: Hardware, stack: Stack, sequences: int) ->
             if data > sequences:
                 continue
             for zero in _stages(job, data, tensor * pipeline):
-                yield Plan(
-                    data=data,
-                    tensor=tensor,
-                    pipeline=pipeline,
-                    zero=zero,
-                    quantised=job.weight_bits < 16,
-                    sequence_parallel=tensor > 1,
-                    offload=False,
-                )
+                for shard in _groups(zero, data, hw):
+                    yield Plan(
+                        data=data,
+                        tensor=tensor,
+                        pipeline=pipeline,
+                        zero=zero,
+                        shard=shard,
+                        quantised=job.weight_bits < 16,
+                        sequence_parallel=tensor > 1,
+                    )
+
+
+def _groups(zero: int, data: int, hw: Hardware) -> tuple[int, ...]:
+    """Shard over all ranks, or inside each node and replicate between nodes."""
+    if zero == 3 and data > hw.node > 1 and data % hw.node == 0:
+        return (0, hw.node)
+    return (0,)
 
 
 def _pipelines(job: Job, rest: int, tensor: int, hw: Hardware, stack: Stack) -> Iterator[int]:

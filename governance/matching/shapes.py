@@ -84,6 +84,8 @@ class Plan:
     context: int = 1
     interleave: int = 1
     zero: int = 0
+    shard: int = 0
+    """Ranks that share one set of sharded parameters; 0 = all data ranks."""
     micro_batch: int = 1
     accumulation: int = 1
     recompute: str = "none"
@@ -94,6 +96,11 @@ class Plan:
     @property
     def cards(self) -> int:
         return self.data * self.tensor * self.pipeline * self.context
+
+    @property
+    def sharers(self) -> int:
+        """Ranks among which stage 3 splits the parameters."""
+        return self.shard or self.data
 
 
 @dataclass(frozen=True, slots=True)

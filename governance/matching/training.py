@@ -178,7 +178,7 @@ def _inside(job: Job, plan: Plan, hw: Hardware, tokens: float, k: Values) -> tup
 
 def _shards(job: Job, plan: Plan, hw: Hardware, stack: Stack) -> tuple[float, float]:
     """Seconds a micro-batch of gathering and scattering sharded parameters: inside, between."""
-    d = plan.data
+    d = plan.sharers
     if d == 1 or plan.zero < 2:
         return 0.0, 0.0
     size, here = _group(hw, d, plan.tensor)
@@ -197,12 +197,15 @@ def _shards(job: Job, plan: Plan, hw: Hardware, stack: Stack) -> tuple[float, fl
 
 
 def _gradients(job: Job, plan: Plan, hw: Hardware, stack: Stack) -> tuple[float, float]:
-    """Seconds a step of summing gradients over data ranks (stages 0 and 1): inside, between."""
-    d = plan.data * plan.context
-    if d == 1 or plan.zero >= 2:
+    """Seconds a step of summing gradients over ranks that hold the same parameters: inside a
+    node, between nodes."""
+    sharded = plan.zero >= 2
+    d = plan.data // plan.sharers if sharded else plan.data * plan.context
+    if d == 1:
         return 0.0, 0.0
-    size, here = _group(hw, d, plan.tensor)
-    volume = (stack.reduce_bytes + 2.0) * _trained(job) / (plan.tensor * plan.pipeline)
+    before = plan.tensor * (plan.sharers if sharded else 1)
+    size, here = _group(hw, d, before)
+    volume = (stack.reduce_bytes + 2.0) * _trained(job) / (before * plan.pipeline)
     seconds = volume * (d - 1) / d / hw.bus(size, here)
     return (seconds, 0.0) if size <= here else (0.0, seconds)
 

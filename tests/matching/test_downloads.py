@@ -80,3 +80,13 @@ def test_split_plans_go_to_megatron() -> None:
     batch = int(values["global-batch-size"])
     assert batch % (int(values["micro-batch-size"]) * plan.data) == 0
     assert package.count == plan.tensor * plan.pipeline * plan.data
+
+
+def test_shards_stay_inside_nodes_where_that_is_faster() -> None:
+    package = packaged(LORA, 32)
+    assert package.plan.shard == 8
+    config = yaml.safe_load(FORMATS["accelerate"][2](LORA, package))
+    assert config["fsdp_config"]["fsdp_sharding_strategy"] == "HYBRID_SHARD"
+    zero = json.loads(FORMATS["deepspeed"][2](LORA, package))["zero_optimization"]
+    assert zero["zero_hpz_partition_size"] == 8
+    assert package.hours < packaged(LORA, 8).hours / 3
