@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -112,6 +113,11 @@ class Budget(models.Model):
     @property
     def period(self) -> Period:
         return Period(self.starts_at, self.ends_at)
+
+    def elapsed(self, now: datetime) -> float:
+        """The share of the period that is gone, 0..1."""
+        gone = (now - self.starts_at) / (self.ends_at - self.starts_at)
+        return min(1.0, max(0.0, gone))
 
 
 class Overdraft(models.Model):

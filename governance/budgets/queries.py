@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
+from django.utils.translation import gettext_lazy as _
 
 from governance.accounts import queries as accounts
 from governance.budgets.models import (
@@ -21,6 +22,7 @@ from governance.budgets.models import (
     Hold,
     HoldShare,
     LedgerAccount,
+    Overdraft,
     Posting,
     Transaction,
 )
@@ -79,6 +81,41 @@ def budget_for(viewer: Actor, budget_id: int) -> Budget:
     if found is None:
         raise Missing()
     return found
+
+
+def listed(viewer: Actor, when: str, owner: str, at: datetime) -> QuerySet[Budget]:
+    """Budgets of now, or (`when`) all, past or ahead; of one kind of owner, or of all."""
+    rows = visible_to(viewer).order_by("-starts_at", "pk")
+    if when == "past":
+        rows = rows.filter(ends_at__lte=at)
+    elif when == "ahead":
+        rows = rows.filter(starts_at__gt=at)
+    elif when != "all":
+        rows = rows.filter(starts_at__lte=at, ends_at__gt=at)
+    if owner in ("team", "project", "cost_centre"):
+        rows = rows.filter(**{f"{owner}__isnull": False})
+    return rows
+
+
+def owners(viewer: Actor) -> list[tuple[Any, list[tuple[str, str]]]]:
+    """Whom a budget may belong to, grouped for a form: "team:3" and a name."""
+    teams = accounts.teams_visible_to(viewer).order_by("name")
+    projects = accounts.projects_visible_to(viewer).filter(closed_at=None).order_by("name")
+    centres = {
+        project.cost_centre_id: str(project.cost_centre)
+        for project in projects.select_related("cost_centre")
+        if project.cost_centre_id
+    }
+    return [
+        (_("Team"), [(f"team:{team.pk}", str(team)) for team in teams]),
+        (_("Project"), [(f"project:{project.pk}", str(project)) for project in projects]),
+        (_("Cost centre"), [(f"cost_centre:{pk}", name) for pk, name in sorted(centres.items())]),
+    ]
+
+
+def overdrafts_of(budget: Budget, at: datetime) -> QuerySet[Overdraft]:
+    """Overdrafts in force, the one that ends first first."""
+    return budget.overdrafts.filter(granted_at__lte=at, expires_at__gt=at).order_by("expires_at")
 
 
 def position(budget: Budget, at: datetime | None = None) -> Position:
@@ -206,7 +243,7 @@ def hold_left(key: str) -> dict[str, Decimal]:
         place = (share.budget.scope, share.budget.currency)
         sums[place] = sums.get(place, ZERO) + share.left
     left: dict[str, Decimal] = {}
-    for (_, currency), amount in sums.items():
+    for (_scope, currency), amount in sums.items():
         left[currency] = max(left.get(currency, ZERO), amount)
     return left
 

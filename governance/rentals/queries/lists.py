@@ -2,19 +2,86 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, QuerySet, Sum
-from django.db.models.functions import TruncMonth
+from django.db.models import Count, DecimalField, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce, TruncMonth
 
+from governance.budgets import queries as budgets
 from governance.kernel.errors import Missing
+from governance.kernel.periods import add_months
 from governance.kernel.policy import Actor
-from governance.rentals.models import Charge, Rental, RentalChange
+from governance.rentals.domain.lifecycle import OVER, STATES
+from governance.rentals.models import ZERO, Charge, CostDay, Rental, RentalChange
+from governance.rentals.queries.terms import rental_terms
 
 
 def rentals_visible_to(viewer: Actor) -> QuerySet[Rental]:
     """Rentals that the viewer may see, with their projects and teams."""
     return Rental.objects.visible_to(viewer).select_related("project__team")
+
+
+def listed(viewer: Actor, filters: dict[str, Any], now: datetime) -> QuerySet[Rental]:
+    """The list by state, team and words, each row with its cost of this month (net)."""
+    rows = rentals_visible_to(viewer)
+    state = filters.get("state") or ""
+    if state in STATES:
+        rows = rows.filter(state=state)
+    elif state != "all":
+        rows = rows.exclude(state__in=OVER)
+    if filters.get("team"):
+        rows = rows.filter(project__team__slug=filters["team"])
+    words = (filters.get("q") or "").strip()
+    if words:
+        match = (
+            Q(card_model__icontains=words)
+            | Q(vendor__icontains=words)
+            | Q(project__name__icontains=words)
+            | Q(external_id__icontains=words)
+        )
+        number = words.lstrip("Rr#")
+        if number.isdigit() and len(number) < 18:
+            match |= Q(pk=int(number))
+        rows = rows.filter(match)
+    first = budgets.local_day(now).replace(day=1)
+    days = CostDay.objects.filter(
+        rental=OuterRef("pk"), day__gte=first, day__lt=add_months(first, 1)
+    ).order_by()
+    sums = {
+        name: Coalesce(
+            Subquery(days.values("rental").annotate(s=Sum(name)).values("s")), ZERO,
+            output_field=DecimalField(max_digits=20, decimal_places=8),
+        )
+        for name in ("billed", "amortised")
+    }  # fmt: skip
+    return rows.annotate(month_billed=sums["billed"], month_amortised=sums["amortised"])
+
+
+def component_rows(rental: Rental) -> list[dict[str, Any]]:
+    """The priced parts with the price and quantity now in force."""
+    rows = []
+    for component, terms in rental_terms(rental):
+        moment = rental.charged_until or rental.starts_at
+        price, quantity = terms.price_at(moment, moment)
+        rows.append(
+            {
+                "component": component,
+                "price": price,
+                "quantity": quantity,
+                "plan": terms.plan,
+                "end": terms.final_end,
+            }
+        )
+    return rows
+
+
+def cost_totals(rental: Rental) -> dict[str, Decimal]:
+    """Net, tax and number of all charges so far."""
+    return rental.charges.aggregate(
+        net=Coalesce(Sum("net"), ZERO), tax=Coalesce(Sum("tax"), ZERO), count=Count("pk")
+    )
 
 
 def rental_for(viewer: Actor, rental_id: int) -> Rental:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 
 from django.db.models import QuerySet
 
+from governance.budgets import queries as budgets
+from governance.kernel.errors import Missing
 from governance.kernel.periods import add_months
-from governance.rentals.models import Month
+from governance.kernel.reasons import N_, Reason
+from governance.rentals.models import Charge, Month
+
+NOTHING_TO_CLOSE = Reason("nothing_to_close", N_("No month that is over waits to be closed."))
 
 
 def months() -> QuerySet[Month]:
@@ -18,6 +23,25 @@ def months() -> QuerySet[Month]:
 def is_closed(day: date) -> bool:
     """Whether the day's month is closed."""
     return Month.objects.filter(month=day.replace(day=1)).exists()
+
+
+def closed_month(year: int, month: int) -> Month:
+    """A closed month, or Missing (404)."""
+    found = Month.objects.filter(month__year=year, month__month=month).first()
+    if found is None:
+        raise Missing()
+    return found
+
+
+def next_month(now: datetime) -> date | None:
+    """The month to close next, if it is over; with none closed yet, that of the first charge."""
+    following = first_open_day()
+    if following is None:
+        first = Charge.objects.order_by("booked_on").values_list("booked_on", flat=True).first()
+        following = None if first is None else first.replace(day=1)
+    if following is None or add_months(following, 1) > budgets.local_day(now):
+        return None
+    return following
 
 
 def first_open_day() -> date | None:
