@@ -32,7 +32,7 @@ WHY = {
     "gpm:no_permission": "GPM is closed to this user; tried again every minute",
     "gpm:unknown_error": "GPM failed; tried again within seconds",
     "unsupported_mig": "MIG is on: the whole card tells no utilisation, its instances may",
-    "mig_denominator_unverified": "a share of the slice or of the card? not published",
+    "mig_denominator_unverified": "of the slice or of the card? not published: do not judge by it",
     "vgpu_shared": "a guest's share of a card: the duty cycle is that of all guests",
     "memory_v1": "old memory call: what the driver reserves counts as used",
     "lost": "the driver says that the card is lost",

@@ -368,3 +368,13 @@ def test_a_sampler_that_fails_goes_on(sampler: Agent, spool: Spool, card: Card) 
     sampler.stop.set()
     sampler._thread.join(5)
     assert len(calls) >= 5
+
+
+def test_a_dead_sampler_is_not_ready(sampler: Agent, spool: Spool, card: Card) -> None:
+    sampler.source.say = lambda at: [(card, Reading("nvml_gpm", bandwidth=0.5))]
+    sampler._tick(MINUTE)
+    assert sampler.ready() == (True, "ok")
+    sampler._last_turn -= 60
+    ready, why = sampler.ready()
+    assert not ready
+    assert "no reading since" in why
