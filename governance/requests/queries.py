@@ -288,3 +288,11 @@ def capacity(viewer: Actor, now: datetime, months: int = 6) -> list[MonthOfCards
         MonthOfCards(month, card, sum(h for _, h in held), sum(c for c, _ in held), len(held))
         for (month, card), held in sorted(sums.items())
     ]
+
+
+def overdue(now: datetime) -> QuerySet[ComputeRequest]:
+    """Unanswered too long, or approved for a time that has passed without being bought."""
+    unanswered = Q(state__in=["submitted", "changes_asked"], expires_at__lte=now)
+    return ComputeRequest.objects.filter(
+        unanswered | Q(state="approved", ends_at__lte=now)
+    ).order_by("pk")

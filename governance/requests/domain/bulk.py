@@ -14,7 +14,8 @@ from governance.requests.domain.spec import NAMES
 
 MAX_ROWS, MAX_BYTES = 1_000, 2_000_000
 FRAME = ("project", "business_type", "starts_at", "needed_by", "reason", "worth", "package")
-COLUMNS = (*FRAME, *NAMES)
+SPEC = tuple(name for name in NAMES if name not in FRAME)
+COLUMNS = (*FRAME, *SPEC)
 _NEEDED = ("project", "business_type", "starts_at")
 
 
@@ -70,7 +71,7 @@ def moment(raw: Any, zone: tzinfo, line: int, name: str) -> datetime | None:
 
 def spec_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """The cells that belong to the spec."""
-    return {name: row[name] for name in NAMES if row.get(name) not in (None, "")}
+    return {name: row[name] for name in SPEC if row.get(name) not in (None, "")}
 
 
 def bad(line: int, column: str, text: str) -> Invalid:

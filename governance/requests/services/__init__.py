@@ -27,6 +27,7 @@ from governance.requests.services.following import (
 )
 from governance.requests.services.importing import import_requests
 from governance.requests.services.matching import Ask, find_packages, package_key, read_ask
+from governance.requests.services.watching import raise_level, remind, watch
 
 __all__ = [
     "Ask",
@@ -50,14 +51,17 @@ __all__ = [
     "mark_extended",
     "mark_purchasing",
     "package_key",
+    "raise_level",
     "read_ask",
     "record_trial",
     "refuse",
+    "remind",
     "request_change",
     "return_to_approver",
     "set_policy",
     "submit",
     "unmark_purchasing",
+    "watch",
     "withdraw",
     "write_message",
 ]

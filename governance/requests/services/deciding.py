@@ -162,6 +162,7 @@ def _part(actor: Actor, request_id: int, act: str, now: datetime) -> _Part:
 
 def _hold(part: _Part, key: str, now: datetime) -> None:
     amount, period = matching.holding(part.request, now)
+    part.request.ends_at = period.end
     budgets.place_hold(
         actor=part.person,
         project_id=part.request.project_id,
@@ -211,8 +212,8 @@ def _next_step(request: ComputeRequest, done: ApprovalStep, now: datetime) -> No
 
 
 def _not_past(request: ComputeRequest, now: datetime) -> None:
-    last = min(filter(None, (request.needed_by, request.ends_at)))
-    if last <= now:
+    last = request.needed_by or request.ends_at
+    if last is not None and last <= now:
         raise Refused(
             Reason("past_period", N_("The period asked for has already passed; ask back instead."))
         )

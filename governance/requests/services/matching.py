@@ -137,11 +137,11 @@ def end_of(start: datetime, package: Package) -> datetime:
 
 
 def holding(request: ComputeRequest, now: datetime) -> tuple[Money, Period]:
-    """What an approval reserves: the highest cost, over the bought time from today on."""
+    """What an approval reserves: the highest cost, over the bought time; from today on where the
+    earliest start has gone by while nobody answered."""
     assert request.amount is not None
     assert request.ends_at is not None
     today = local_midnight(queries.local_day(now), queries.zone())
-    return (
-        Money(request.amount, request.currency),
-        Period(max(today, request.starts_at), request.ends_at),
-    )
+    start = max(today, request.starts_at)
+    length = request.ends_at - request.starts_at
+    return Money(request.amount, request.currency), Period(start, start + length)
