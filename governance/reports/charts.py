@@ -14,6 +14,14 @@ from governance.reports.domain.tables import Result
 from governance.ui import charts, formats
 from governance.ui.palette import Ink, ink
 
+SOURCES = {
+    "nvml_gpm": Ink("blue"),
+    "dcgm_1005": Ink("green"),
+    "nvml_duty": Ink("orange"),
+    "nvml_duty_uncorrected": Ink("vermilion"),
+    "ascend_hbm": Ink("purple"),
+    "amd_umc": Ink("sky"),
+}
 MOST = 24
 """Bars that still can be read; a longer table has its chart of the first so many rows."""
 
@@ -49,7 +57,9 @@ def utilization(result: Result, words: Callable[[Any], str]) -> list[charts.Char
         for row in result.rows
     }
     series = [
-        charts.Series(source, [found.get((name, source)) for name in names], ink("source", source))
+        charts.Series(
+            source, [found.get((name, source)) for name in names], SOURCES.get(source, Ink("slate"))
+        )
         for source in sources
     ]
     mark = charts.Mark(LOW, _("mark 30 %"))
@@ -147,7 +157,8 @@ def _fields(result: Result) -> dict[str, Any]:
 
 
 def budget(result: Result, words: Callable[[Any], str]) -> list[charts.Chart]:
-    rows = [{**row, "group": row["budget"]} for row in result.rows[:MOST]]
+    running = [row for row in result.rows if row["elapsed_share"] < 1] or result.rows
+    rows = [{**row, "group": row["budget"]} for row in running[:MOST]]
     part = Result(**{**_fields(result), "rows": rows})
     return [
         bars_of(

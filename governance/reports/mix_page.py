@@ -24,7 +24,7 @@ from governance.reports.domain.commitment import (
 )
 from governance.reports.prices_page import HOURS, plan_word
 from governance.reports.queries import Params
-from governance.reports.queries.prices import Compared
+from governance.reports.queries.prices import Compared, shortest
 from governance.telemetry.queries.demand import demand
 from governance.ui import charts, formats
 from governance.ui.palette import ink
@@ -71,11 +71,12 @@ def months_of(hours: Sequence[int]) -> list[Month]:
 
 
 def mix_of(viewer: Actor, params: Params, found: Sequence[Compared]) -> MixPage | None:
-    """The exact commitment mix for the card model of the first rental with an hourly price: the
+    """The exact commitment mix for the card model of the largest rental with an hourly price: the
     last 30 days beside the 90 before, the smaller quantity advised."""
-    base = next((one for one in found if "hourly" in one.prices), None)
-    if base is None:
+    priced = [one for one in found if "hourly" in one.prices]
+    if not priced:
         return None
+    base = max(priced, key=lambda one: one.rental.cards)
     model = base.rental.card_model
     last = params.period
     asked = Params(
@@ -87,7 +88,9 @@ def mix_of(viewer: Actor, params: Params, found: Sequence[Compared]) -> MixPage 
     if not any(known):
         return None
     units = Decimal(base.rental.cards) / base.quantity
-    each = {kind: price / units for kind, price in base.prices.items()}
+    each = {
+        kind: shortest(Fraction(price) / Fraction(units)) for kind, price in base.prices.items()
+    }
     prices = Prices(each["hourly"], each.get("monthly"), each.get("annual"))
     months = months_of(known)
     short, long = months[-1:], months

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from django.http import QueryDict
@@ -14,7 +15,7 @@ from governance.kernel.reasons import N_, Reason
 from governance.reports.domain.judgement import CONFIDENCES
 from governance.reports.domain.kpis import KPIS
 from governance.reports.domain.tables import Column, Result
-from governance.ui import tables
+from governance.ui import formats, tables
 
 WORDS = {
     "all": N_("all"),
@@ -75,6 +76,7 @@ def head(column: Column) -> Any:
 
 def _column(column: Column, result: Result) -> tables.Column:
     kind, places = KINDS[column.kind]
+    places = places if column.places is None else column.places
     options: dict[str, Any] = {}
     if column.kind == "text":
         options["value"] = lambda row: _text(row.get(column.key))
@@ -83,6 +85,8 @@ def _column(column: Column, result: Result) -> tables.Column:
     if column.key in ("group", "rental", "budget", "request"):
         options["stick"] = True
         options["href"] = lambda row: _href(result, column.key, row)
+    if column.sub:
+        options["sub"] = lambda row: _sub(row.get(column.sub))
     if column.measured:
         options["measured"] = True
         options["incomplete"] = lambda row: bool(row.get("incomplete"))
@@ -94,6 +98,12 @@ def _column(column: Column, result: Result) -> tables.Column:
         note=_(column.unit) if column.unit else "",
         **options,
     )
+
+
+def _sub(value: Any) -> str:
+    if isinstance(value, datetime):
+        return formats.moment(value)
+    return "" if value is None else word(value)
 
 
 def _text(value: Any) -> Any:

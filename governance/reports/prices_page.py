@@ -11,7 +11,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from governance.kernel.money import currency_places, round_exact
-from governance.reports.queries.prices import MONTH_HOURS, Compared, per_gb_s
+from governance.reports.queries.prices import KINDS, MONTH_HOURS, Compared, per_gb_s
 from governance.ui import charts, formats
 from governance.ui.palette import ink
 
@@ -61,7 +61,10 @@ def plan_lines(one: Compared) -> list[PlanLine]:
     now = costs.get(one.rental.plan_kind)
     unit = {"hourly": "h", "monthly": _("month"), "annual": _("year")}
     found = []
-    for kind, cost in costs.items():
+    for kind in KINDS:
+        if kind not in costs:
+            continue
+        cost = costs[kind]
         price = formats.number(one.prices[kind], 2)
         told = one.comparison.break_even_hours_per_month if one.comparison else {}
         point = told.get(f"{kind}_vs_hourly")
@@ -85,7 +88,8 @@ def plan_lines(one: Compared) -> list[PlanLine]:
                 break_even=(
                     ""
                     if point is None
-                    else _("%(hours)s h a month") % {"hours": formats.number(round(point, 1))}
+                    else _("%(hours)s h a month")
+                    % {"hours": formats.number(round(float(point), 1))}
                 ),
                 break_even_formula=formulas.get(f"{kind}_vs_hourly", ""),
             )
@@ -266,7 +270,7 @@ def steps(one: Compared) -> charts.Chart | None:
                 point,
                 float(year),
                 f"<b>{told}</b>",
-                yshift=-14,
+                yshift=-26,
                 xanchor="right" if point > 6 else "left",
             )
         )

@@ -7,7 +7,7 @@ from governance.plumbing.tasks import every, job, task
 from governance.reports import services
 
 
-@every(seconds=300)
+@every(seconds=60)
 @task(queue="reports", soft_limit=900, hard_limit=1_000)
 @job("judge")
 def judge_nights() -> int:

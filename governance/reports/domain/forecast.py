@@ -22,6 +22,7 @@ METHODS = {
     "calendar": N_("contract calendar only: not enough days of use yet (fewer than 3)"),
     "run_rate": N_("mean of all full days so far x days left, plus fixed fees"),
     "trailing_7": N_("mean of the last 7 full days x days left, plus fixed fees"),
+    "over": N_("the period is over: what was spent"),
     "weekday": N_("mean of the same weekday over the last 4 weeks, plus fixed fees"),
 }
 

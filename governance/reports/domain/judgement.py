@@ -273,7 +273,7 @@ def _downgrade(evidence: Evidence, settings: Settings, confidence: Confidence) -
             Reason(f"exempt:{evidence.row}", text, {**figures, "why": blocking}),
         )
     if evidence.serving and (evidence.share_p95 is None or evidence.share_p95 >= settings.enter):
-        text = N_("A service is sized on its 95th percentile, which is not under 30 %%.")
+        text = N_("A service is sized on its 95th percentile, which is not under 30 %.")
         return Finding(kind, "no", confidence, Reason("peak", text))
     if not evidence.what_if:
         text = N_("No cheaper package passes the what-if.")

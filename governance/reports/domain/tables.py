@@ -26,7 +26,8 @@ Cell = Any
 class Column:
     """A column of a report. `key` is its name in JSON and CSV (an empty `name`: not on the page);
     `kind` says how it is written: text, money, number, share, hours, bytes, count, day, moment;
-    `formula` is the key of the registry of key figures that explains it."""
+    `formula` is the key of the registry of key figures that explains it; `sub` the key of a column
+    written small beneath it on the page."""
 
     key: str
     name: str
@@ -34,6 +35,8 @@ class Column:
     unit: str = ""
     formula: str = ""
     measured: bool = False
+    places: int | None = None
+    sub: str = ""
 
 
 @dataclass(frozen=True, slots=True)

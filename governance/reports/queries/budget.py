@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -56,6 +56,10 @@ def budget(viewer: Actor, params: Params) -> Result:
     rows = []
     for one, position in found:
         ends = outlook(one, costs, projects, params.now)
+        if one.ends_at <= params.now:
+            ends = replace(
+                ends, low=position.spent, mid=position.spent, high=position.spent, method="over"
+            )
         used = budget_used_share(position.spent, position.held, position.limit)
         rows.append(
             {

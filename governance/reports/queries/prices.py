@@ -105,7 +105,7 @@ def prices_of(rental: Any, offer: OfferView | None) -> tuple[dict[str, Decimal],
         scale = Fraction(rental.cards, (own[2] if own else 1) * offer.cards_per_unit)
         for price in offer.prices:
             if price.kind in KINDS and price.currency == rental.currency:
-                prices[price.kind] = _plain(Fraction(price.gross) * scale)
+                prices[price.kind] = shortest(Fraction(price.gross) * scale)
                 sources[price.kind] = f"{offer.vendor} {price.source}".strip()
     if own and own[0] in KINDS:
         prices[own[0]] = own[1]
@@ -113,7 +113,7 @@ def prices_of(rental: Any, offer: OfferView | None) -> tuple[dict[str, Decimal],
     return prices, sources
 
 
-def _plain(value: Fraction) -> Decimal:
+def shortest(value: Fraction) -> Decimal:
     """A price as short as it is exact, else at eight places."""
     rounded = round_exact(value, 8)
     short = round_exact(value, 2)
@@ -238,7 +238,7 @@ def price_comparison(viewer: Actor, params: Params) -> Result:
     columns = (
         Column("rental", N_("Rental")),
         Column("plan", N_("Plan now")),
-        Column("hours_per_month", N_("Used"), "number", N_("h/month")),
+        Column("hours_per_month", N_("Used"), "number", N_("h/month"), places=1),
         Column("measured", ""),
         Column("hourly", N_("Hourly"), "money"),
         Column("monthly", N_("Monthly"), "money"),
@@ -269,12 +269,14 @@ def price_comparison(viewer: Actor, params: Params) -> Result:
             "per_used_gpu_hour",
             N_("Per used card-hour"),
             "number",
+            places=4,
             formula="cost_per_used_gpu_hour",
         ),
         Column(
             "per_gb_s_hour",
             N_("Per 1,000 GB/s-h used"),
             "number",
+            places=2,
             formula="cost_per_effective_gb_s_hour",
         ),
         Column("coverage", N_("Coverage"), "share"),

@@ -20,7 +20,7 @@ from governance.telemetry.queries.cards import cards_for
 from governance.telemetry.queries.usage import instant_of
 
 COLUMNS = (
-    Column("group", N_("Group")),
+    Column("group", N_("Group"), sub="source_word"),
     Column("from", ""),
     Column("to", ""),
     Column(
@@ -40,9 +40,14 @@ COLUMNS = (
     Column("bandwidth_share_p50", "P50", "share", formula="bandwidth_share_p50", measured=True),
     Column("bandwidth_share_p95", "P95", "share", formula="bandwidth_share_p95", measured=True),
     Column(
-        "bandwidth_share_max", N_("Peak"), "share", formula="bandwidth_share_max", measured=True
+        "bandwidth_share_max",
+        N_("Peak"),
+        "share",
+        formula="bandwidth_share_max",
+        measured=True,
+        sub="bandwidth_peak_at",
     ),
-    Column("bandwidth_peak_at", N_("Peak at"), "moment"),
+    Column("bandwidth_peak_at", "", "moment"),
     Column(
         "under_30_time_share",
         N_("Time under 30 %"),
@@ -63,11 +68,13 @@ COLUMNS = (
         formula="memory_used_peak_bytes",
         measured=True,
     ),
-    Column("power_mean_w", N_("Power"), "number", "W", formula="power_w_mean", measured=True),
+    Column(
+        "power_mean_w", N_("Power"), "number", "W", formula="power_w_mean", measured=True, places=0
+    ),
     Column("cards", N_("Cards"), "count"),
     Column("card_hours", N_("Card-hours"), "hours"),
     Column("coverage", N_("Coverage"), "share", formula="coverage"),
-    Column("metric_source", N_("Source")),
+    Column("metric_source", ""),
     Column("fidelity", ""),
     Column("simulated", ""),
 )
@@ -135,9 +142,50 @@ def grouped_usage(viewer: Actor, params: Params, group_by: tuple[str, ...]) -> l
         group_by=tuple(dict.fromkeys(asked)),
         filters=filters,
     )
+    found = _own_expectation(viewer, params, asked, found)
     if through:
         found = _by_rental(viewer, found, group_by)
     return _labelled(viewer, found, group_by)
+
+
+MOST_CARDS = 2_000
+"""Above so many cards a source's share of the rented time is taken by its number of cards."""
+
+
+def _own_expectation(
+    viewer: Actor, params: Params, keys: tuple[str, ...], found: list[UsageRow]
+) -> list[UsageRow]:
+    """Coverage of each source against the time of the cards that report by it: cards of another
+    source are rows of their own, not holes in this one. A group with one source keeps its own."""
+    several: dict[tuple[object, ...], list[UsageRow]] = {}
+    for row in found:
+        several.setdefault(tuple(row.group.values()), []).append(row)
+    mixed_rows = [rows for rows in several.values() if len(rows) > 1]
+    if not mixed_rows:
+        return found
+    expected: dict[tuple[object, ...], float] = {}
+    if "card" not in keys and max(r.cards for rows in mixed_rows for r in rows) <= MOST_CARDS:
+        for row in telemetry.usage(
+            viewer,
+            period=params.period,
+            tz=params.timezone,
+            now=params.now,
+            group_by=(*keys, "card"),
+            filters=ids(viewer, params.filters),
+        ):
+            key = (*(row.group[name] for name in keys), row.source)
+            expected[key] = expected.get(key, 0.0) + row.expected_card_hours
+    for rows in mixed_rows:
+        cards = sum(row.cards for row in rows)
+        for row in rows:
+            by_number = row.expected_card_hours * row.cards / cards if cards else 0.0
+            hours = expected.get((*row.group.values(), row.source), by_number)
+            hours = max(hours, row.card_hours)
+            row.expected_card_hours = hours
+            row.known_share = row.card_hours / hours if hours else None
+            minutes = row.usage.sums["bandwidth_minutes"]
+            row.coverage = minutes / 60 / hours if hours else None
+    return found
 
 
 def _by_rental(
@@ -254,6 +302,7 @@ def _row(row: UsageRow, params: Params) -> dict[str, Any]:
         "coverage": row.known_share,
         "incomplete": row.known_share is None or row.known_share < ENOUGH,
         "metric_source": row.source.name.lower(),
+        "source_word": row.source.name.lower(),
         "fidelity": row.fidelity.name.lower(),
         "simulated": row.simulated,
     }
@@ -280,9 +329,7 @@ def _notes(found: list[UsageRow]) -> list[Reason]:
         text = N_("%(rows)d rows cover less than %(share)d %% of their time and are incomplete.")
         notes.append(Reason("coverage", text, {"rows": len(short), "share": round(100 * ENOUGH)}))
     if any(row.fidelity.name == "DUTY_BOUND" for row in found):
-        text = N_(
-            "A duty cycle is a share of time: bandwidth is at most that, under or over 30 %%."
-        )
+        text = N_("A duty cycle is a share of time: bandwidth is at most that, under or over 30 %.")
         notes.append(Reason("duty", text))
     if any(row.simulated for row in found):
         notes.append(Reason("simulated", N_("Some readings are simulated.")))

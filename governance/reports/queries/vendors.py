@@ -90,7 +90,13 @@ def vendors(viewer: Actor, params: Params) -> Result:
         Column("card_hours", N_("Card-hours"), "hours"),
         Column("amortised", N_("Amortised"), "money"),
         Column("currency", N_("Currency")),
-        Column("cost_per_gpu_hour", N_("Per card-hour"), "number", formula="cost_per_gpu_hour"),
+        Column(
+            "cost_per_gpu_hour",
+            N_("Per card-hour"),
+            "number",
+            formula="cost_per_gpu_hour",
+            places=4,
+        ),
         Column("nominal_gb_s", N_("Data sheet"), "number", "GB/s"),
         Column(
             "bandwidth_share_mean",
