@@ -29,7 +29,7 @@ def budget_rows(pairs: Sequence[tuple[Budget, Position]], now: Any) -> list[dict
             "spent": Money(position.spent, budget.currency),
             "free": Money(position.free, budget.currency),
             "elapsed": budget.elapsed(now),
-            "used": None if not position.limit else float(position.committed / position.limit),
+            "used": position.committed / position.limit if position.limit else None,
         }
         for budget, position in pairs
     ]

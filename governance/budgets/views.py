@@ -89,7 +89,7 @@ def _detail(
         "budget": budget,
         "position": position,
         "elapsed": budget.elapsed(now),
-        "used": float(position.committed / position.limit) if position.limit else None,
+        "used": position.committed / position.limit if position.limit else None,
         "holds": tables.hold_table(queries.holds_of(budget), request.GET, budget.currency),
         "entries": tables.entry_table(queries.entries_of(budget), request.GET, budget.currency),
         "overdrafts": queries.overdrafts_of(budget, now),
