@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 from django.http import QueryDict
@@ -23,6 +24,7 @@ from governance.catalog.models import (
     Vendor,
 )
 from governance.catalog.services.prices import ImportReport, ReportRow
+from governance.ui import formats
 from governance.ui.tables import Column, Table, join
 
 FIGURE_NAMES = {
@@ -61,6 +63,9 @@ STATES = {
     "skipped": ("unknown", gettext_lazy("skipped")),
     "refused": ("act", gettext_lazy("refused")),
 }
+
+
+PLACES = Decimal("0.000001")
 
 
 @dataclass(frozen=True)
@@ -203,9 +208,13 @@ def vendor_name(vendor: Vendor) -> str:
 
 
 def price_words(prices: Sequence[OfferPrice]) -> Any:
-    """The prices of one offer, a line a term."""
+    """The prices of one offer, shortest term first, at most six places."""
+    order = list(TERM_NAMES)
     return join(
-        [f"{TERM_NAMES[p.kind]} {p.price.normalize():f} {p.currency}" for p in prices], " · "
+        [
+            f"{TERM_NAMES[p.kind]} {formats.number(p.price.quantize(PLACES))} {p.currency}"
+            for p in sorted(prices, key=lambda p: order.index(p.kind))
+        ]
     )
 
 
@@ -215,7 +224,8 @@ def validity(prices: Sequence[OfferPrice]) -> Any:
     last = max((p.valid_to for p in prices if p.valid_to), default=None)
     if first is None:
         return None
-    return f"{first.isoformat()} – {last.isoformat() if last else '…'}"
+    since = formats.day(first)
+    return f"{since} – {formats.day(last)}" if last else _("since %(day)s") % {"day": since}
 
 
 def offer_table(rows: Sequence[Offer], params: QueryDict, day: date) -> Table:
@@ -265,11 +275,11 @@ def offer_table(rows: Sequence[Offer], params: QueryDict, day: date) -> Table:
                 sortable=False,
             ),
             Column("validity", _("Valid"), value=lambda o: validity(o.valid_prices)),
-            Column("source", _("Source"), sub=lambda o: o.as_of.isoformat() if o.as_of else ""),
+            Column("source", _("Source"), sub=lambda o: formats.day(o.as_of) if o.as_of else ""),
         ],
         rows=rows,
         params=params,
-        caption=_("Offers on %(day)s") % {"day": day.isoformat()},
+        caption=_("Offers on %(day)s") % {"day": formats.day(day)},
         empty=_("No offers yet."),
         empty_hint=_("Import a price sheet."),
     )

@@ -78,7 +78,7 @@ def confirm(request: HttpRequest, slug: str) -> HttpResponse:
 def vendors(request: HttpRequest) -> HttpResponse:
     """Vendors side by side, as the sources describe them."""
     viewer: Any = request.user
-    found = queries.vendors(viewer)
+    found = [vendor for vendor in queries.vendors(viewer) if vendor.statements.all()]
     return render(
         request,
         "catalog/vendors.html",

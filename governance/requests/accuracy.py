@@ -42,7 +42,7 @@ def chart_of(runs: Sequence[Run]) -> Chart:
     groups: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
         groups[run.kind].append(run)
-    colours = inks("workload", sorted(groups))
+    colours = inks("card_model", sorted(groups))
     traces: list[dict[str, Any]] = [
         {
             "type": "scatter",
