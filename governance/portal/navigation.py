@@ -89,6 +89,7 @@ def build(request: HttpRequest, user: Any) -> dict[str, Any]:
     counts = queries.waiting(user)
 
     def entries(places: tuple[Place, ...]) -> list[Entry]:
+        known = [url for place in places if (url := url_of(place))]
         return [
             Entry(
                 place.label,
@@ -101,7 +102,6 @@ def build(request: HttpRequest, user: Any) -> dict[str, Any]:
             if sees(place, abilities) and (url := url_of(place))
         ]
 
-    known = [url for place in (*MAIN, *MORE) if (url := url_of(place))]
     first = next(places for ability, places in SHORT if not ability or ability in abilities)
     return {
         "main": entries(MAIN),
@@ -112,7 +112,7 @@ def build(request: HttpRequest, user: Any) -> dict[str, Any]:
 
 
 def is_current(path: str, url: str, known: list[str]) -> bool:
-    """The longest known address that the path lies under is the current one."""
+    """Of its list, the longest address that the path lies under is the current one."""
     under = [u for u in known if u != "/" and path.startswith(u)]
     return max(under, key=len, default="/") == url if under or path == "/" else False
 

@@ -49,6 +49,15 @@ KNOWN: dict[str, dict[str, Ink]] = {
         "unknown": Ink("slate", hatched=True),
         "no_data": Ink("slate", hatched=True),
     },
+    "source": {
+        "nvml_gpm": Ink("blue"),
+        "dcgm_1005": Ink("green"),
+        "nvml_duty": Ink("purple", hatched=True),
+        "nvml_duty_uncorrected": Ink("purple", hatched=True),
+        "ascend_hbm": Ink("vermilion"),
+        "amd_umc": Ink("orange"),
+        "unknown": Ink("slate", hatched=True),
+    },
     "layer": {
         "memory": Ink("blue"),
         "bandwidth": Ink("green"),

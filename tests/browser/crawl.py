@@ -66,11 +66,29 @@ def browser() -> Iterator[Browser]:
             found.close()
 
 
-def signed_in(
-    chromium: Browser, base: str, role: str, *, language: str = "en", theme: str = "light"
+def signed_in(chromium: Browser, base: str, role: str) -> Any:
+    """Signs the role's demonstration account in through the form, once; the state of its browser
+    serves further contexts (sign-ins are limited per minute)."""
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(f"{base}/accounts/login/")
+    page.fill("#id_login", f"{role}@{DOMAIN}")
+    page.fill("#id_password", PASSWORD)
+    page.click("form .submit .btn.primary")
+    page.wait_for_selector("details.who", timeout=60_000)
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+def context_of(
+    chromium: Browser, base: str, state: Any, *, language: str = "en", theme: str = "light"
 ) -> BrowserContext:
-    """A context in which the role's demonstration account is signed in through the form."""
-    context = chromium.new_context(viewport={"width": WIDTHS["desk"], "height": 900})
+    """A window of somebody signed in, in a language and a theme."""
+    context = chromium.new_context(
+        storage_state=state, viewport={"width": WIDTHS["desk"], "height": 900}
+    )
+    context.set_default_timeout(60_000)
     context.add_cookies(
         [
             {"name": "language", "value": language, "url": base},
@@ -78,13 +96,6 @@ def signed_in(
         ]
     )
     context.add_init_script(WATCH)
-    page = context.new_page()
-    page.goto(f"{base}/accounts/login/")
-    page.fill("#id_login", f"{role}@{DOMAIN}")
-    page.fill("#id_password", PASSWORD)
-    page.click("form .submit .btn.primary")
-    page.wait_for_selector("details.who")
-    page.close()
     return context
 
 
@@ -98,6 +109,8 @@ def route_of(path: str) -> str:
 
 def walk(context: BrowserContext, base: str, *, start: str = "/") -> Iterator[tuple[Page, Visit]]:
     """Every page that links lead to, one of each route, with the page open while yielded."""
+    from playwright.sync_api import Error as PlaywrightError
+
     page = context.new_page()
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(f"script: {error}"))
@@ -106,7 +119,12 @@ def walk(context: BrowserContext, base: str, *, start: str = "/") -> Iterator[tu
     while queue and len(seen) <= MOST_PAGES:
         path = queue.pop(0)
         faults.clear()
-        answer = page.goto(base + path)
+        try:
+            answer = page.goto(base + path)
+        except PlaywrightError as error:
+            if "Download is starting" in str(error):
+                continue
+            raise
         settle(page)
         yield page, Visit(route_of(path), path, answer.status if answer else 0, list(faults))
         for link in links(page, base):

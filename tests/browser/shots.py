@@ -37,8 +37,9 @@ def main() -> int:
         for role in options.role or crawl.ROLES:
             folder = options.out / role
             folder.mkdir(parents=True, exist_ok=True)
+            state = crawl.signed_in(chromium, base, role)
             for language, theme, width in looks:
-                context = crawl.signed_in(chromium, base, role, language=language, theme=theme)
+                context = crawl.context_of(chromium, base, state, language=language, theme=theme)
                 for page, visit in crawl.walk(context, base):
                     page.set_viewport_size({"width": crawl.WIDTHS[width], "height": 900})
                     crawl.settle(page)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Load:
     """How the cards of one rental are used. Shares are 0..1 of the card's theoretical figures;
-    `busy` is the share of time with work between `opens` and `closes` (local hours)."""
+    `busy` is the share of time with work between `opens` and `closes` (local hours);
+    `left_days` is how long ago people stopped using the cards."""
 
     bandwidth: float
     swing: float
@@ -26,6 +27,7 @@ class Load:
     hours_off: int = 0
     drift: float = 0.0
     outage_days: tuple[float, float] | None = None
+    left_days: float | None = None
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,9 @@ class Machine:
 
 GB = 1e9
 PRETRAINING = Load(0.452, 0.05, 0.97, 0.84, 0.57, 66 * GB, 640, 118, nvlink=140e9, disk=1.6e8)
-SERVING = Load(0.412, 0.08, 0.82, 0.55, 0.21, 58 * GB, 430, 115, opens=8, closes=22, net=4e7)
+SERVING = Load(
+    0.412, 0.08, 0.82, 0.55, 0.21, 58 * GB, 430, 115, opens=8, closes=22, net=4e7, left_days=5.4
+)
 CAPTIONS = Load(
     0.245, 0.12, 0.88, 0.24, 0.13, 44 * GB, 300, 116, disk=1.9e9, outage_days=(27.2, 14.8)
 )
@@ -65,7 +69,7 @@ DETECTION = Load(
     0.163, 0.03, 0.96, 0.20, 0.12, 17.8 * GB, 182, 62, hours_on=7, hours_off=1, disk=9e7
 )
 RECOGNITION = Load(
-    0.312, 0.04, 0.95, 0.46, 0.24, 61 * GB, 300, 64, nvlink=112e9, drift=-0.07, disk=1.2e8
+    0.312, 0.04, 0.95, 0.42, 0.22, 61 * GB, 300, 64, nvlink=304e9, drift=-0.07, disk=1.2e8
 )
 LABELLING = Load(0.224, 0.05, 0.9, 0.24, 0.0, 13 * GB, 210, 24, disk=4.8e8)
 

@@ -1,16 +1,20 @@
 """Loading the demonstration: once, whole or not at all, through the rooms' own services."""
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 from django.db import transaction
 
 from governance.accounts import queries as accounts
+from governance.kernel.periods import local_date
 from governance.portal.demo import cast, machines, offers, people, rentals, wishes
+from governance.reports import services as reports
 from governance.telemetry.queries import freshness
 
 Say = Callable[[str], None]
+NIGHTS = 10
 
 
 class Taken(Exception):
@@ -44,6 +48,14 @@ def load(*, folder: Path, web_port: int, now: datetime, say: Say) -> None:
         say(f"{len(made)} rentals running, {rentals.charge(now)} charges")
         for name, rows in machines.remember(nodes, now):
             say(f"{name}: {rows} card-minutes")
+        say(f"{judge(now)} nights of rentals judged")
+
+
+def judge(now: datetime) -> int:
+    """The nightly judgement of the last days, in order, as it would have been made."""
+    today = local_date(now, ZoneInfo(people.ZONE))
+    days = [today - timedelta(days=n) for n in range(NIGHTS, 0, -1)]
+    return sum(reports.judge(day=day, now=now) for day in days)
 
 
 def go_on(now: datetime) -> None:

@@ -45,7 +45,7 @@ def store(machine: Machine, node_id: int, first: int, last: int, start: int, now
     """Ingest minutes first..last-1 of the machine; returns the rows stored."""
     stored = 0
     for document in series.pages(machine, first, last, start=start):
-        document["agent"] = AGENT.format(name=machine.name)
+        document |= {"agent": AGENT.format(name=machine.name), "now": now.isoformat()}
         page = check_page(document, now_minute=minute_of(now))
         stored += telemetry.ingest_page(node_id=node_id, page=page, now=now).stored
     return stored

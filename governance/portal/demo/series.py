@@ -14,6 +14,9 @@ import polars as pl
 from governance.portal.demo.fleet import Group, Load, Machine
 
 SAMPLES = 60
+STRAY = 0.02
+"""Share of time in which cards that people left still do something."""
+
 LOCAL_MINUTES = 8 * 60
 """The demonstration's day is that of Asia/Shanghai, which has no summer time."""
 
@@ -49,7 +52,10 @@ def minutes(machine: Machine, group: Group, first: int, last: int, *, start: int
     span = pl.DataFrame({"minute": pl.int_range(first, last, eager=True)})
     cards = pl.DataFrame({"card": list(group.indexes)})
     age = (start - pl.col("minute")) / DAY
-    frame = span.join(cards, how="cross").with_columns(working(load, seed).alias("on"))
+    on = working(load, seed)
+    if load.left_days is not None:
+        on = on & ((age > load.left_days) | (slow(seed + 9, 20) < STRAY))
+    frame = span.join(cards, how="cross").with_columns(on=on)
     if load.outage_days:
         frame = frame.filter(~age.is_between(load.outage_days[1], load.outage_days[0]))
     level = load.bandwidth + load.swing * (slow(seed + 2, 90) + noise(seed + 3) - 1)
@@ -133,7 +139,6 @@ def pages(
             "first": begin,
             "next": f"history:{end}",
             "more": end < last,
-            "now": datetime.fromtimestamp(last * 60, UTC).isoformat(),
             "node": machine.name,
             "cards": claims(machine),
             "columns": frame.to_dict(as_series=False),

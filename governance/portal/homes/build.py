@@ -45,7 +45,12 @@ def manager(viewer: Any, params: QueryDict, at: Window) -> Home:
         lede=_("What needs a decision today, and whether the money buys work."),
         primary=review(len(asked)),
         work_title=_("Needs you today"),
-        work=[*asked, *decisions.renewals(viewer, at), *money.in_danger(viewer, found, at)],
+        work=[
+            *asked,
+            *decisions.recommendations(viewer, at),
+            *decisions.renewals(viewer, at),
+            *money.in_danger(viewer, found, at),
+        ],
         work_empty=_("Nothing waits for you."),
         tiles=[
             bandwidth.share_tile(viewer, at),
@@ -141,6 +146,8 @@ def researcher(viewer: Any, params: QueryDict, at: Window) -> Home:
         heading=formats.long_day(at.today),
         lede=_("Ask for compute, see what runs for you and what it costs your projects."),
         primary=primary,
+        work_title=_("Your team is asked"),
+        work=decisions.to_answer(viewer, at) or None,
         tables=[
             (_("My requests"), "", tables.my_requests(viewer, params, at)),
             (_("My cards now"), _("last 24 hours"), tables.my_cards(viewer, params, at)),

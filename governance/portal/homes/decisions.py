@@ -13,6 +13,7 @@ from governance.portal.homes.links import link
 from governance.portal.homes.periods import Window
 from governance.portal.homes.shapes import Button, Work
 from governance.rentals import queries as rentals
+from governance.reports.queries import judged as reports
 from governance.requests import queries as requests
 from governance.telemetry.queries.freshness import freshness
 from governance.ui import formats
@@ -189,6 +190,102 @@ def renewals(viewer: Any, at: Window) -> list[Work]:
                         link("reports:prices") or link("rentals:detail", pk=rental.pk),
                         method="get",
                         look="primary",
+                    )
+                ],
+            )
+        )
+    return rows
+
+
+def recommendations(viewer: Any, at: Window) -> list[Work]:
+    """Open recommendations, the largest saving first; snoozed ones rest until their day."""
+    rows = []
+    for one in reports.open_recommendations(viewer).exclude(state="snoozed")[:8]:
+        said = one.get_answer_display() if one.answer else _("the team is asked")
+        rows.append(
+            Work(
+                kind=one.get_kind_display(),
+                tone="watch",
+                title=_("%(project)s: %(cards)s × %(card)s")
+                % {
+                    "project": one.rental.project.name,
+                    "cards": one.rental.cards,
+                    "card": card_name(one.rental.card_model),
+                },
+                detail=_("Bandwidth share %(share)s, coverage %(coverage)s; %(said)s")
+                % {
+                    "share": formats.percent(one.latest.share),
+                    "coverage": formats.percent(one.latest.coverage, 0),
+                    "said": said,
+                },
+                amount=formats.money(one.saving, one.currency) if one.saving else "",
+                amount_note=_("saved per month") if one.saving else "",
+                when=_("since %(day)s") % {"day": formats.short_day(one.opened_on)},
+                href=link("reports:recommendation", pk=one.pk),
+                buttons=[
+                    Button(
+                        _("Accept"),
+                        link("reports:accept", pk=one.pk),
+                        may=can(viewer, "recommendations.decide", one),
+                        look="primary",
+                        key="a",
+                        values={"next": "/"},
+                    ),
+                    Button(
+                        _("Dismiss"),
+                        link("reports:recommendation", pk=one.pk),
+                        may=can(viewer, "recommendations.decide", one),
+                        method="get",
+                        key="r",
+                    ),
+                    Button(
+                        _("Snooze"),
+                        link("reports:recommendation", pk=one.pk),
+                        may=can(viewer, "recommendations.decide", one),
+                        method="get",
+                        look="quiet",
+                        key="b",
+                    ),
+                ],
+            )
+        )
+    return rows
+
+
+def to_answer(viewer: Any, at: Window) -> list[Work]:
+    """Recommendations on which the viewer's team has not said a word yet."""
+    rows = []
+    for one in reports.open_recommendations(viewer).filter(state="asked")[:8]:
+        may = can(viewer, "recommendations.answer", one)
+        if not may:
+            continue
+        rows.append(
+            Work(
+                kind=one.get_kind_display(),
+                tone="watch",
+                title=_("%(project)s: %(cards)s × %(card)s")
+                % {
+                    "project": one.rental.project.name,
+                    "cards": one.rental.cards,
+                    "card": card_name(one.rental.card_model),
+                },
+                detail=_("Bandwidth share %(share)s, coverage %(coverage)s; %(said)s")
+                % {
+                    "share": formats.percent(one.latest.share),
+                    "coverage": formats.percent(one.latest.coverage, 0),
+                    "said": _("your team is asked"),
+                },
+                amount=formats.money(one.saving, one.currency) if one.saving else "",
+                amount_note=_("saved per month") if one.saving else "",
+                when=_("answer by %(day)s") % {"day": formats.short_day(one.answer_by)},
+                href=link("reports:recommendation", pk=one.pk),
+                buttons=[
+                    Button(
+                        _("Answer"),
+                        link("reports:recommendation", pk=one.pk),
+                        method="get",
+                        look="primary",
+                        key="a",
                     )
                 ],
             )
