@@ -45,12 +45,12 @@ class Agent:
         self._thread.start()
 
     def run_until_signalled(self) -> None:
+        """Sample until SIGTERM or SIGINT; the caller shuts down."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.stop.set())
         self.start()
         while not self.stop.wait(0.5 if self.settings.interval < 1 else 1.0):
             self._watch()
-        self.shut_down()
 
     def shut_down(self) -> None:
         """Stop sampling; readings of the open minute stay in the spool for the next start."""
@@ -69,17 +69,18 @@ class Agent:
         while not self.stop.is_set():
             try:
                 if play:
-                    play(self.spool, self.stop, self._note)
+                    play(self.spool, self.stop, self._show)
                     self.set_health("sampler", "ended", "the recording is over")
                     return
                 self._sample()
                 return
             except Exception as error:
                 self.set_health("sampler", "failed", f"{type(error).__name__}: {error}")
-                self._mend(error)
+                self.mend(error)
                 self.stop.wait(1.0)
 
-    def _mend(self, error: Exception) -> None:
+    def mend(self, error: Exception) -> None:
+        """Replace the store where the error says that it is broken."""
         if isinstance(error, sqlite3.Error) and is_corrupt(error):
             try:
                 log(f"spool: {error}; set aside as {self.spool.set_aside()}")
@@ -185,7 +186,9 @@ class Agent:
         try:
             if batch:
                 self.spool.store([(at, batch)])
-                self._note(at, batch)
+                self.latest.clear()
+                self._show(at, batch)
+                self._keep_states(at, batch)
             self.spool.fold_until(at - GRACE_S)
             if at >= self._next_prune or at < self._next_prune - 2 * PRUNE_EVERY_S:
                 self._next_prune = at + PRUNE_EVERY_S
@@ -211,24 +214,19 @@ class Agent:
             self._outage = None
         self.set_health("driver", OK)
 
-    def _note(self, at: float, batch: list[tuple[Card, Reading]]) -> None:
-        """Keep what /metrics shows, and the cards' states."""
+    def _show(self, at: float, batch: list[tuple[Card, Reading]]) -> None:
+        """Keep what /metrics shows."""
         self.last_sample = at
-        self.latest = {card.key: (at, card, reading) for card, reading in batch}
+        self.latest.update({card.key: (at, card, reading) for card, reading in batch})
         for card, reading in batch:
             for name in ("xid", "ecc_corrected", "ecc_uncorrected"):
                 if value := getattr(reading, name):
                     key = (*card.key, name)
                     self.totals[key] = self.totals.get(key, 0) + value
-        self._keep_states(at, batch)
 
     def _keep_states(self, at: float, batch: list[tuple[Card, Reading]]) -> None:
         """Lost: shown by the driver but not readable. Absent: not shown any more."""
-        states = {
-            card.key: LOST if LOST in reading.reasons else OK
-            for card, reading in batch
-            if isinstance(reading, Reading)
-        }
+        states = {card.key: LOST if LOST in reading.reasons else OK for card, reading in batch}
         if states == self._states:
             return
         self._states = states

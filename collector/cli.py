@@ -104,6 +104,7 @@ def run(settings: Settings) -> int:
     agent.run_until_signalled()
     if server:
         server.close()
+    agent.shut_down()
     log("stopped")
     return 0
 

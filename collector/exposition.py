@@ -154,9 +154,9 @@ def render(agent, requests: dict[tuple[str, int], int]) -> str:
 def _fresh(agent) -> list[tuple]:
     limit = max(5.0, 5 * agent.settings.interval)
     if hasattr(agent.source, "play"):
-        return list(agent.latest.values())
+        return list(agent.latest.copy().values())
     now = agent.spool.clock()
-    return [entry for entry in agent.latest.values() if abs(now - entry[0]) <= limit]
+    return [entry for entry in agent.latest.copy().values() if abs(now - entry[0]) <= limit]
 
 
 def _own(out: _Text, agent, requests: dict[tuple[str, int], int]) -> None:

@@ -69,13 +69,13 @@ def _fold_bandwidth(row: dict[str, object], known: list[tuple[float, Reading]]) 
     if not counts:
         row["bandwidth_active_samples"] = 0
         return
-    source = min(counts, key=lambda name: (-counts[name], RANK[name]))
+    source = min(counts, key=lambda name: (-counts[name], RANK.get(name, len(RANK))))
     used = [(at, r) for at, r in known if r.source == source and r.bandwidth is not None]
     shares = sorted(reading.bandwidth for _, reading in used)
     active = [reading.bandwidth for _, reading in used if reading.active]
     peak_at, peak = max(used, key=lambda pair: pair[1].bandwidth)
     row["source"] = source
-    row["fidelity"] = FIDELITY[source]
+    row["fidelity"] = FIDELITY.get(source, UNKNOWN)
     row["bandwidth_samples"] = len(shares)
     row["bandwidth_mean"] = round(math.fsum(shares) / len(shares), 9)
     row["bandwidth_max"] = peak.bandwidth

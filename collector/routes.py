@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from _operator import _compare_digest as same
 
 from collector import exposition
@@ -75,6 +76,10 @@ class Routes:
             )
         except BadCursor as error:
             return fault(400, "bad_cursor", str(error))
+        except sqlite3.DatabaseError as error:
+            # a page that can never be read would hold its reader up for ever
+            self._agent.mend(error)
+            return fault(503, "spool_unreadable", str(error), **{"Retry-After": "5"})
         return packed(request, page.body, JSON)
 
 

@@ -14,6 +14,7 @@ import threading
 import time
 
 from collector.fold import fold
+from collector.log import log
 from collector.model import COLUMNS, OK, Card, Reading
 
 TYPE_CHECKING = False
@@ -308,7 +309,12 @@ class Spool:
                     (minute,),
                 )
                 for at, body in found:
-                    for card, values in json.loads(body):
+                    try:
+                        entries = json.loads(body)
+                    except ValueError:
+                        log(f"spool: a reading of minute {minute} cannot be read and is left out")
+                        continue
+                    for card, values in entries:
                         readings.setdefault(card, []).append((at, Reading.unpack(values, fields)))
                 for card in sorted(readings):
                     self._insert_row(card, minute, fold(readings[card]))

@@ -11,6 +11,7 @@ from collector.formats import FormatError
 from collector.model import Card, Reading
 
 BATCH = 500
+PRUNE_EVERY_S = 3600.0  # of the recording's own time
 
 
 class Replay:
@@ -46,6 +47,7 @@ class Replay:
         self._loop = loop
         self._shift = shift
         self._clock = clock
+        self._prune_at = float("-inf")
         self.done = threading.Event()
         for _, card, _ in self._events:
             card.labels.setdefault("replay", self._name)
@@ -139,9 +141,12 @@ class Replay:
             ]
         last = moments[-1][0]
         spool.store(ticks, rows, {self._key: repr(last)})
-        if ticks:
-            on_tick(*ticks[-1])
+        for tick in ticks:
+            on_tick(*tick)
         spool.fold_until(last // 60 * 60)
+        if last >= self._prune_at:
+            self._prune_at = last + PRUNE_EVERY_S
+            spool.prune(last)
 
 
 def load_events(path: str, options: dict[str, Any]) -> list[tuple[float, Card, Reading | dict]]:

@@ -157,6 +157,9 @@ def test_a_hung_driver_is_seen_and_the_spool_still_serves(agent, stub) -> None:
     running.until(lambda: running.get("/readyz")[0] == 503)
     assert b"hung" in running.get("/readyz")[2]
     assert running.page()["health"]["driver"]["state"] == "hung"
+    other = agent(folder="other")
+    other.until(lambda: other.get("/readyz")[0] == 503, patience=25)
+    assert other.stop() == 0  # a hung call does not keep the agent from stopping
     stub.tell("")
     running.until(lambda: running.get("/readyz")[0] == 200, patience=25)
 
@@ -378,3 +381,36 @@ def test_a_dead_sampler_is_not_ready(sampler: Agent, spool: Spool, card: Card) -
     ready, why = sampler.ready()
     assert not ready
     assert "no reading since" in why
+
+
+def test_a_page_that_cannot_be_read_does_not_hold_its_reader_up(
+    sampler: Agent, spool: Spool, card: Card
+) -> None:
+    from collector.routes import Routes
+    from collector.web import Request
+
+    spool.store([(MINUTE + 60 * n, [(card, Reading("nvml_gpm", power_w=1.0))]) for n in range(500)])
+    spool.fold_until(None)
+    spool._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    size = spool.bytes_used()
+    with open(spool.path, "r+b") as file:
+        file.seek(size // 2)
+        file.write(b"\xff" * (size // 3))
+    spool._reader.execute("PRAGMA shrink_memory")
+    ask = Request("GET", "/v1/samples", {}, {"authorization": "Bearer t"}, "x")
+    routes = Routes(sampler, "t")
+    epoch = spool.epoch
+    assert routes(ask).status == 503
+    answer = routes(ask)
+    assert answer.status == 200
+    assert spool.epoch != epoch
+    assert "store_corrupt" in answer.body.decode()
+
+
+def test_a_reading_that_rotted_costs_only_itself(spool: Spool, card: Card) -> None:
+    spool.store([(MINUTE + n, [(card, Reading("nvml_gpm", bandwidth=0.5))]) for n in range(10)])
+    spool._db.execute("UPDATE tick SET body='[[1,' WHERE id=4")
+    spool._db.execute("""UPDATE tick SET body='[[1,["from_the_future",0.5]]]' WHERE id=5""")
+    spool.fold_until(None)
+    assert pages(spool)["columns"]["samples"] == [9]
+    assert pages(spool)["columns"]["source"] == ["nvml_gpm"]

@@ -213,6 +213,23 @@ def test_folded_rows_are_played_when_their_minute_is_over(spool: Spool, tmp_path
     assert columns["bandwidth_histogram"][0][8] == 60
 
 
+def test_cards_that_are_read_at_different_times_stay_present(tmp_path: Path) -> None:
+    path = tmp_path / "apart.csv"
+    path.write_text(
+        "timestamp,card,power_w\n"
+        + "".join(f"2026-05-01T10:00:{second:02d}Z,{second % 2},5\n" for second in range(60))
+    )
+    arguments = ["--source", f"replay:{path}", "--replay-speed", "max"]
+    running = Running(tmp_path / "d", dict(os.environ), *arguments)
+    try:
+        running.until(lambda: running.page()["columns"]["seq"])
+        assert {card["state"] for card in running.page()["cards"]} == {"ok"}
+        text = running.get("/metrics")[2].decode()
+        assert text.count("gpu_power_watts{") == 2
+    finally:
+        running.stop()
+
+
 @pytest.mark.parametrize("text", ["0", "-1", "fast", "nan", "inf"])
 def test_a_wrong_speed_is_refused(text: str) -> None:
     from collector.formats import FormatError
