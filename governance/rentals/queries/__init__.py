@@ -13,6 +13,7 @@ from governance.rentals.queries.lists import (
     rental_for,
     rentals_of_request,
     rentals_visible_to,
+    with_charges,
 )
 from governance.rentals.queries.months import (
     NOTHING_TO_CLOSE,
@@ -55,4 +56,5 @@ __all__ = [
     "rentals_of_request",
     "rentals_visible_to",
     "terms_of",
+    "with_charges",
 ]

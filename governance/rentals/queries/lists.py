@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Iterator
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, DecimalField, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import (
+    Count,
+    DecimalField,
+    Exists,
+    OuterRef,
+    Prefetch,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+)
 from django.db.models.functions import Coalesce, TruncMonth
 
 from governance.budgets import queries as budgets
 from governance.kernel.errors import Missing
-from governance.kernel.periods import add_months
+from governance.kernel.periods import Period, add_months
 from governance.kernel.policy import Actor
 from governance.rentals.domain.lifecycle import OVER, STATES
 from governance.rentals.models import ZERO, Charge, CostDay, Rental, RentalChange
@@ -122,3 +133,19 @@ def cost_months(rental: Rental) -> list[Any]:
         .order_by("month")
     )
     return list(rows)
+
+
+def with_charges(viewer: Actor, *, first: date, last: date, period: Period) -> Iterator[Rental]:
+    """Rentals with `month_charges`: what was booked in the days (both included) or reaches into
+    the period, oldest first. Read 500 rentals at a time, for exports that stream."""
+    wanted = Q(booked_on__gte=first, booked_on__lte=last) | Q(
+        period_start__lt=period.end, period_end__gt=period.start
+    )
+    rows = Charge.objects.filter(wanted).select_related("component").order_by("due_at", "pk")
+    rentals = rentals_visible_to(viewer).filter(
+        Exists(Charge.objects.filter(wanted, rental=OuterRef("pk")))
+    )
+    rentals = rentals.select_related("project__team", "project__cost_centre").order_by("pk")
+    return rentals.prefetch_related(
+        "components", Prefetch("charges", rows, to_attr="month_charges")
+    ).iterator(chunk_size=500)
