@@ -112,6 +112,12 @@ class Person:
         assert answer.status_code == 200, answer.text[:500]
         assert "sessionid" in self.http.cookies or "session" in self.http.cookies, "not signed in"
 
+    def __enter__(self) -> "Person":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.http.close()
+
     def get(self, path: str, **params: object) -> httpx.Response:
         return self.http.get(path, params=params or None)
 
