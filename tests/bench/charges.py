@@ -13,7 +13,7 @@ from governance.accounts.models import CostCentre, Project, Team
 from governance.kernel.policy import SYSTEM
 from governance.rentals import queries, services
 from governance.rentals.domain.terms import Plan, Tax
-from governance.rentals.models import Charge, CostDay
+from governance.rentals.models import Charge
 
 ZONE = ZoneInfo("Asia/Shanghai")
 RENTALS, DAYS = 1_000, 365

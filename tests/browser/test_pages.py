@@ -27,14 +27,14 @@ GRAVE = {"serious", "critical"}
 @pytest.fixture
 def base(
     live_server: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[str]:
+) -> str:
     """A served demonstration with three days of readings."""
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
     monkeypatch.setattr(machines, "HISTORY_DAYS", 3)
     settings.DEMO = True
     settings.ALLOWED_HOSTS = ["*"]
     load.load(folder=tmp_path, web_port=18000, now=clock.now(), say=lambda line: None)
-    yield live_server.url
+    return live_server.url
 
 
 def grave(page: Any) -> list[str]:

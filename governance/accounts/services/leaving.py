@@ -69,8 +69,10 @@ def close_account(
         for grant in user.grants.filter(role="admin"):
             _last_admin(user, grant)
         moved = _hand_over(person, user, heir_id, now)
-        for row in [*user.grants.all(), *user.memberships.all()]:
-            _end(row, now)
+        for grant in user.grants.all():
+            _end(grant, now)
+        for membership in user.memberships.all():
+            _end(membership, now)
         ServiceToken.objects.filter(owner=user, revoked_at=None).update(revoked_at=now)
         user.is_active = False
         user.save(update_fields=["is_active"])
