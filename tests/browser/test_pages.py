@@ -3,7 +3,6 @@ the content security policy, no script error, no page wider than a phone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
