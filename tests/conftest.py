@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 from django.conf import settings
 from django.db import connection
 from django.test import Client, TransactionTestCase, override_settings
@@ -34,7 +35,7 @@ def django_db_modify_db_settings() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _flush_past_triggers() -> Iterator[None]:
-    """Tests that commit empty all tables afterwards, append-only ones too."""
+    """Tests that commit empty all tables afterwards, append-only and partitioned ones too."""
     teardown = TransactionTestCase._fixture_teardown
 
     def flush(case: TransactionTestCase) -> None:
@@ -42,6 +43,9 @@ def _flush_past_triggers() -> Iterator[None]:
             cursor.execute("SET session_replication_role = replica")
             try:
                 teardown(case)
+                for model in apps.get_models():
+                    if not model._meta.managed:
+                        cursor.execute(f'TRUNCATE "{model._meta.db_table}"')
             finally:
                 cursor.execute("SET session_replication_role = DEFAULT")
 

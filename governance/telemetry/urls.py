@@ -16,4 +16,12 @@ urlpatterns: list[URLPattern] = [
 ]
 api_urlpatterns: list[URLPattern] = [
     path("samples", api.PushSamples.as_view(), name="push-samples"),
+    path("nodes/", api.NodeList.as_view(), name="nodes"),
+    path("nodes/<int:node_id>/", api.NodeDetail.as_view(), name="node"),
+    path("nodes/<int:node_id>/rotate/", api.RotateNode.as_view(), name="rotate-node"),
+    path("nodes/<int:node_id>/revoke/", api.RevokeNode.as_view(), name="revoke-node"),
+    path("cards/", api.CardList.as_view(), name="cards"),
+    path("cards/<int:card_id>/", api.CardDetail.as_view(), name="card"),
+    path("cards/<int:card_id>/minutes/", api.CardMinutes.as_view(), name="card-minutes"),
+    path("usage/", api.Usage.as_view(), name="usage"),
 ]

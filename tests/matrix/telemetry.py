@@ -31,6 +31,20 @@ ACTS: dict[str, Any] = {"allow": {"operator"}, "forbidden": SEE_ALL, "args": nod
 
 ROUTES = [
     Route("api:push-samples", "POST", machine=True, note="node tokens"),
+    Route("api:nodes"),
+    Route(
+        "api:nodes",
+        "POST",
+        data=lambda w: {"name": "another", "mode": "push"},
+        **OPERATES,
+    ),
+    Route("api:node", args=node, allow=SEE_ALL),
+    Route("api:rotate-node", "POST", **ACTS),
+    Route("api:revoke-node", "POST", data=lambda w: {"reason": "gone"}, **ACTS),
+    Route("api:cards"),
+    Route("api:card", args=card, allow=SEE_ALL, note="members: cards they hold"),
+    Route("api:card-minutes", args=card, allow=SEE_ALL, note="members: cards they hold"),
+    Route("api:usage", query="?from=2026-11-01&to=2026-11-02", note="what one may see"),
     Route("telemetry:cards"),
     Route("telemetry:nodes"),
     Route("telemetry:enrol-node", **OPERATES),

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from governance.kernel.periods import Period
 from governance.kernel.policy import Actor
-from governance.telemetry.models import Card, CardHolding
+from governance.telemetry.models import Card, CardHolding, Node
 
 
 @dataclass(frozen=True)
@@ -99,3 +99,28 @@ def holding_view(row: CardHolding) -> HoldingView:
 def cards_for(viewer: Actor) -> QuerySet[Card]:
     """The cards that the viewer may see, with their nodes."""
     return Card.objects.visible_to(viewer).select_related("node")
+
+
+def cards_matching(
+    viewer: Actor, *, node: Node | None = None, held: bool | None = None, now: datetime
+) -> list[Card]:
+    """The viewer's cards of a node (None: any), held at `now` or free then (None: either)."""
+    cards = cards_for(viewer)
+    if node is not None:
+        cards = cards.filter(node=node)
+    if held is not None:
+        taken = CardHolding.objects.filter(span__contains=now).values("card_id")
+        cards = cards.filter(pk__in=taken) if held else cards.exclude(pk__in=taken)
+    return list(cards)
+
+
+def held_at(viewer: Actor, now: datetime) -> dict[int, CardHolding]:
+    """Card id -> the holding at an instant, of those that the viewer may see."""
+    rows = CardHolding.objects.visible_to(viewer).filter(span__contains=now)
+    return {row.card_id: row for row in rows.select_related("project")}
+
+
+def holdings_of(viewer: Actor, card: Card) -> QuerySet[CardHolding]:
+    """Who held a card, the latest first, as far as the viewer may see."""
+    rows = CardHolding.objects.visible_to(viewer).filter(card=card, span__isempty=False)
+    return rows.select_related("project__team").order_by("-span")

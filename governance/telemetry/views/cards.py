@@ -15,7 +15,7 @@ from governance.kernel.periods import Period
 from governance.plumbing import clock
 from governance.telemetry import charts, presenting, queries
 from governance.telemetry.forms import SPANS, CardFilter
-from governance.telemetry.models import Card, CardHolding
+from governance.telemetry.models import Card
 
 HEAT_ROWS = 64
 """Cards drawn in the heat map; the table below has all."""
@@ -54,21 +54,12 @@ def cards(request: HttpRequest) -> HttpResponse:
     chosen = form.cleaned_data if form.is_valid() else {}
     span = chosen.get("span") or "day"
     hours = SPANS[span]
-    held = {
-        row.card_id: row
-        for row in CardHolding.objects.visible_to(viewer)
-        .filter(span__contains=now)
-        .select_related("project")
-    }
-    shown = Card.objects.visible_to(viewer).select_related("node")
-    if chosen.get("node"):
-        shown = shown.filter(node=chosen["node"])
-    if chosen.get("held"):
-        known = CardHolding.objects.filter(span__contains=now).values("card_id")
-        shown = (
-            shown.filter(pk__in=known) if chosen["held"] == "yes" else shown.exclude(pk__in=known)
-        )
-    found = list(shown)
+    found = queries.cards_matching(
+        viewer,
+        node=chosen.get("node"),
+        held={"yes": True, "no": False}.get(chosen.get("held", "")),
+        now=now,
+    )
     end = hour_after(now)
     zone = timezone.get_current_timezone_name()
     usage = queries.usage(
@@ -81,7 +72,7 @@ def cards(request: HttpRequest) -> HttpResponse:
     )
     by_day = hours > 48
     heat = queries.heat(found[:HEAT_ROWS], now=now, hours=hours, by_day=by_day, tz=zone)
-    lines = presenting.card_lines(found, usage, held)
+    lines = presenting.card_lines(found, usage, queries.held_at(viewer, now))
     return render(
         request,
         "telemetry/cards.html",
@@ -117,12 +108,6 @@ def card(request: HttpRequest, card_id: int) -> HttpResponse:
     ]
     peaks = queries.peaks(viewer, found)
     newest = rows[-1] if rows else None
-    holdings = (
-        CardHolding.objects.visible_to(viewer)
-        .filter(card=found, span__isempty=False)
-        .select_related("project__team")
-        .order_by("-span")[:20]
-    )
     return render(
         request,
         "telemetry/card.html",
@@ -141,7 +126,7 @@ def card(request: HttpRequest, card_id: int) -> HttpResponse:
             "throttled": len(marks),
             "outages": outages,
             "gaps": queries.gaps_of(found, period),
-            "holdings": holdings,
+            "holdings": queries.holdings_of(viewer, found)[:20],
             "peaks": presenting.peak_table(peaks, request.GET, f"/cards/{found.pk}/peaks.csv"),
             "now": now,
         },

@@ -16,7 +16,6 @@ from governance.kernel.policy import require
 from governance.plumbing import clock
 from governance.telemetry import presenting, queries, services
 from governance.telemetry.forms import NodeForm, RevokeForm
-from governance.telemetry.models import Node
 from governance.telemetry.models.nodes import PULL
 from governance.telemetry.services import Enrolment
 
@@ -138,7 +137,8 @@ def revoke_node(request: HttpRequest, node_id: int) -> HttpResponse:
 
 
 def _token_page(request: HttpRequest, enrolment: Enrolment) -> HttpResponse:
-    found = Node.objects.get(pk=enrolment.node_id)
+    viewer: Any = request.user
+    found = queries.node_for(viewer, enrolment.node_id)
     if found.mode == PULL:
         command = "python -m collector run --bind 0.0.0.0:9465 --token-file token"
     else:
