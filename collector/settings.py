@@ -55,7 +55,7 @@ OPTIONS: tuple[tuple[str, str, object, str], ...] = (
         "PEM authorities: ask each client for a certificate of one",
     ),
     ("rate", "number", 50.0, "requests per second and client address before 429"),
-    ("page_limit", "integer", 5000, "most rows on a page"),
+    ("page_limit", "integer", 2000, "most rows on a page (1 to 5000)"),
     ("fsync", "text", "minute", "off, minute or tick: what a power cut may cost"),
     (
         "keep_days",

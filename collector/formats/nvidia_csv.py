@@ -75,7 +75,10 @@ def _tables(lines: Iterable[str]) -> Iterator[tuple[int, Row]]:
         if not line or line.startswith("#"):
             header = None
             continue
-        cells = [cell.strip() for cell in next(csv.reader([line], skipinitialspace=True))]
+        try:
+            cells = [cell.strip() for cell in next(csv.reader([line], skipinitialspace=True))]
+        except csv.Error as error:
+            raise FormatError(f"line {number}: {error}") from None
         if found := _header(cells):
             header = found
         elif header is not None:

@@ -87,7 +87,6 @@ def read_series(
     cards: dict[str, Card] = {}
     try:
         for cells in reader:
-            line = reader.line_num
             if not any(cell.strip() for cell in cells):
                 continue
             if len(cells) <= places["timestamp"]:
@@ -100,7 +99,7 @@ def read_series(
                 cards[name] = _card(name, node, _cell(cells, places.get("model")), simulated)
             yield at, cards[name], _reading(cells, places, factor, source)
     except (FormatError, csv.Error) as error:
-        raise type(error)(f"line {reader.line_num or line}: {error}") from None
+        raise FormatError(f"line {reader.line_num}: {error}") from None
 
 
 def _places(reader, mapping: dict[str, str | int]) -> dict[str, int]:

@@ -253,3 +253,9 @@ def test_shares_over_one_are_marked_not_capped() -> None:
 )
 def test_instants(text: str, local: str | None, wanted: float) -> None:
     assert instant(text, zone(local)) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_a_stray_carriage_return_is_a_refusal_with_its_line() -> None:
+    lines = ["timestamp,card,power_w", "2026-05-01T10:00:00Z,0,5", "2026\r-05,0,5"]
+    with pytest.raises(FormatError, match="line"):
+        list(reader_of("csv")(lines))
