@@ -7,12 +7,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.core import mail
 from django.db import connection
 
 from governance.kernel.errors import Busy, Denied, Invalid, Refused
 from governance.kernel.policy import SYSTEM
+from governance.plumbing import outbox
 from governance.plumbing.models import AuditEvent, OutboxEvent
-from governance.telemetry import services
+from governance.telemetry import handlers, services
 from governance.telemetry.domain import tokens
 from governance.telemetry.domain.page import check_page
 from governance.telemetry.models import (
@@ -278,6 +280,17 @@ class TestAlerts:
             ("opened", [5]),
             ("closed", [5]),
         ]
+        assert handlers.tell
+        outbox.drain()
+        outbox.drain()
+        concerned = {house.operator.email, house.member.email, house.lead.email}
+        assert {one.to[0] for one in mail.outbox} == concerned
+        assert len(mail.outbox) == 2 * len(concerned)
+        first, last = mail.outbox[0], mail.outbox[-1]
+        assert first.subject == "north no longer reports"
+        assert "Rentals on it: 5." in first.body
+        assert last.subject == "north reports again"
+        assert f"/nodes/{node}/" in last.body
 
     def test_a_lost_card_and_a_full_spool(self, node: int) -> None:
         sent = page([row()], health={"spool": {"state": "full", "detail": "256 MiB"}})

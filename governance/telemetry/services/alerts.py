@@ -93,6 +93,7 @@ def _tell(alert: Alert, what: str, now: datetime) -> None:
         payload={
             "alert": alert.pk,
             "what": what,
+            "kind": alert.kind,
             "node": alert.node_id,
             "node_name": alert.node.name,
             "card": alert.card_id,
