@@ -80,6 +80,12 @@ def card_specs(card_model_ids: Iterable[int]) -> Mapping[int, CardSpec]:
     return {card.pk: spec_of(card) for card in found}
 
 
+def specs_named(slugs: Iterable[str]) -> Mapping[str, CardSpec]:
+    """Specs by slug, in three queries; slugs that are not in the catalogue are left out."""
+    found = CardModel.objects.filter(slug__in=set(slugs)).prefetch_related("figures", "aliases")
+    return {card.slug: spec_of(card) for card in found}
+
+
 def card_model_named(text: str) -> CardModel | None:
     """The card that a driver, scheduler or price sheet names; None when not known."""
     alias = CardAlias.objects.filter(key=plain_name(text)).select_related("card_model").first()

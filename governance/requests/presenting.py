@@ -20,6 +20,7 @@ from governance.matching.codec import from_json
 from governance.matching.shapes import MatchResult, Package
 from governance.requests.models import ComputeRequest
 from governance.requests.services import package_key
+from governance.requests.services.own_cards import OWN
 from governance.ui import formats
 
 TERM_WORDS = {
@@ -29,11 +30,14 @@ TERM_WORDS = {
     "quarterly": N_("quarterly"),
     "annual": N_("annual"),
     "spot": N_("spot"),
+    "own": N_("already paid for"),
 }
 
 
 def vendor_name(slug: str) -> str:
     """What the vendor is called; names are kept a minute."""
+    if slug == OWN:
+        return _("our own cards")
     names = cache.get_or_set("vendor-names", catalog.vendor_names, 60) or {}
     return str(names.get(slug, slug))
 

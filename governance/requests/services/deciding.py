@@ -21,7 +21,7 @@ from governance.requests import queries
 from governance.requests.domain.lifecycle import REQUEST
 from governance.requests.models import ApprovalStep, ComputeRequest, Message, Signature
 from governance.requests.policies import Turn, person_id, stands_in_for
-from governance.requests.services import chains, matching
+from governance.requests.services import chains, matching, own_cards
 from governance.requests.services.drafting import announce, ask_of
 
 _DECIDED = ("match", "package", "amount", "currency", "ends_at", "conditions")
@@ -79,6 +79,9 @@ def approve(
             locked.state_since = locked.decided_at = now
             locked.waits_for, locked.due_at, locked.expires_at = "", None, None
             locked.hold_key = key
+            if own_cards.is_own(locked):
+                own_cards.book(locked, now)
+                locked.state = REQUEST.next(locked.state, "activate")
         else:
             _next_step(locked, part.step, now)
         locked.save()
@@ -163,6 +166,8 @@ def _part(actor: Actor, request_id: int, act: str, now: datetime) -> _Part:
 def _hold(part: _Part, key: str, now: datetime) -> None:
     amount, period = matching.holding(part.request, now)
     part.request.ends_at = period.end
+    if not amount.amount:
+        return
     budgets.place_hold(
         actor=part.person,
         project_id=part.request.project_id,

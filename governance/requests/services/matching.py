@@ -23,6 +23,7 @@ from governance.matching.shapes import MatchResult, Package, RequestSpec
 from governance.requests import queries
 from governance.requests.domain.spec import check_whole, read_spec
 from governance.requests.models import ComputeRequest, Match
+from governance.requests.services import own_cards
 
 _KEEP_S = 60
 _TERM_UNITS: dict[str, Unit] = {
@@ -64,13 +65,15 @@ def find_packages(ask: Ask, now: datetime) -> MatchResult:
     """The matcher's answer with the prices of today, kept a minute for the same question."""
     day = queries.local_day(now)
     question = json.dumps(to_json(ask.spec), sort_keys=True)
-    key = "match:" + hashlib.sha256(f"{day}\n{question}".encode()).hexdigest()
+    window = f"{ask.starts_at}/{ask.needed_by}"
+    key = "match:" + hashlib.sha256(f"{day}\n{window}\n{question}".encode()).hexdigest()
     offers = catalog.offers_on(day)
-    stamp = hashlib.sha256(repr(offers).encode()).hexdigest()
+    idle = own_cards.idle_for(ask)
+    stamp = hashlib.sha256(repr((offers, idle)).encode()).hexdigest()
     known = cache.get(key)
     if known is not None and known[0] == stamp:
         return from_json(MatchResult, known[1])
-    result: MatchResult = match(ask.spec, offers, now=now.astimezone(queries.zone()))
+    result: MatchResult = match(ask.spec, offers, idle, now=now.astimezone(queries.zone()))
     cache.set(key, (stamp, to_json(result)), _KEEP_S)
     return result
 

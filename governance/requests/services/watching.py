@@ -13,9 +13,9 @@ from governance.plumbing import audit
 from governance.plumbing.locks import lock_one
 from governance.requests import queries
 from governance.requests.models import ApprovalStep, ComputeRequest
-from governance.requests.services import chains
+from governance.requests.services import chains, own_cards
 from governance.requests.services.drafting import announce
-from governance.requests.services.following import expire
+from governance.requests.services.following import expire, mark_completed
 
 
 def watch(*, now: datetime) -> dict[str, int]:
@@ -30,6 +30,10 @@ def watch(*, now: datetime) -> dict[str, int]:
         "reminded": _each(waiting, lambda pk: remind(request_id=pk, now=now)),
         "raised": _each(waiting, lambda pk: raise_level(request_id=pk, now=now)),
         "expired": _each(over, lambda pk: bool(expire(request_id=pk, now=now))),
+        "completed": _each(
+            list(own_cards.ended(now)),
+            lambda pk: bool(mark_completed(actor=SYSTEM, request_id=pk, now=now)),
+        ),
     }
 
 
