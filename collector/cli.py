@@ -172,6 +172,8 @@ def open_source(settings: Settings):
 
         if not path:
             raise SettingsError("--source replay needs a file: replay:FILE")
+        if settings.loop and settings.replay_speed == "max" and not settings.shift_to_now:
+            raise SettingsError("--loop at --replay-speed max never ends: add --shift-to-now")
         return Replay(
             path,
             load_events(path, series_options(settings)),

@@ -8,13 +8,15 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from typing import Any
 
 from collector.log import log
 from collector.model import Card, Reading
 from collector.settings import Settings, SettingsError
 from collector.sources import Unavailable
 
-AGAIN_S = 30.0
+AGAIN_S = 30.0  # a chosen source that gives nothing
+LOOK_S = 5.0  # nothing to choose from
 
 
 def live_source(settings: Settings):
@@ -115,46 +117,48 @@ class Auto:
     def __init__(self, settings: Settings, clock=time.monotonic) -> None:
         self._settings = settings
         self._clock = clock
-        self._source = None
-        self._look_at = 0.0
+        self._source: Any = None
+        self._look_at = float("-inf")
+        self._trouble = Unavailable("starting")
         self.chosen: str | None = None
         self.notes: dict[str, str] = {}
 
     def poll(self, at: float) -> list[tuple[Card, Reading]]:
         """Readings of the chosen source; raises Unavailable with what is missing."""
         if self._source is None:
-            self._choose()
+            if self._clock() < self._look_at:
+                raise self._trouble
+            self._choose(without=None)
         try:
-            return self._source.poll(at)  # type: ignore[attr-defined]
+            return self._source.poll(at)
         except Unavailable as error:
             if error.code != "starting" and self._clock() >= self._look_at:
-                self._look_at = self._clock() + AGAIN_S
-                self._change()
+                self._choose(without=self.chosen)
             raise
 
-    def _choose(self) -> None:
-        found = findings(self._settings)
-        self.chosen = next((name for name, reason in found.items() if reason), None)
-        if self.chosen is None:
-            raise Unavailable(
-                "no_source", "no NVIDIA library, npu-smi, rocm-smi or dcgm-exporter was found"
-            )
-        self._source = _makers(self._settings)[self.chosen]()
-        self._look_at = self._clock() + AGAIN_S
-        log(f"source: {self.chosen}, since {found[self.chosen]}")
-
-    def _change(self) -> None:
-        """Leave a source that gives nothing when another one has come up."""
-        found = findings(self._settings)
-        others = [name for name, reason in found.items() if reason and name != self.chosen]
-        if not others and found.get(self.chosen or ""):
+    def _choose(self, without: str | None) -> None:
+        """Open the first source that is there; ``without`` one that gave nothing, which is kept
+        when there is no other.
+        """
+        self._look_at = self._clock() + (AGAIN_S if without else LOOK_S)
+        self._trouble = Unavailable(
+            "no_source", "no NVIDIA library, npu-smi, rocm-smi or dcgm-exporter was found"
+        )
+        for name, reason in findings(self._settings).items():
+            if not reason or name == without:
+                continue
+            try:
+                source = _makers(self._settings)[name]()
+            except Unavailable as error:
+                self._trouble = error
+                continue
+            self.close()
+            self._source, self.chosen = source, name
+            self._look_at = self._clock() + AGAIN_S
+            log(f"source: {name}, since {reason}")
             return
-        if others:
-            log(f"source: {self.chosen} gives nothing, {others[0]} since {found[others[0]]}")
-        self.close()
-        if others:
-            self.chosen = others[0]
-            self._source = _makers(self._settings)[self.chosen]()
+        if without is None:
+            raise self._trouble
 
     def close(self) -> None:
         if self._source is not None:

@@ -122,7 +122,7 @@ class Nvml:
         """Drop the loaded library, so that the next try opens the file as it is then."""
         library = self._nv.nvmlLib
         self._nv.nvmlLib = None
-        self._nv._nvmlGetFunctionPointer_cache.clear()
+        getattr(self._nv, "_nvmlGetFunctionPointer_cache", {}).clear()
         if library is not None:
             import _ctypes
 

@@ -78,6 +78,7 @@ def test_help_tells_every_option() -> None:
         (["run", "--interval", "never"], 2, "collector: --interval: 'never' is not right"),
         (["run", "--source", "replay:/nonexistent.csv"], 1, "No such file"),
         (["run", "--source", "magic"], 1, "use auto, nvml"),
+        (["run", "--source", "replay:x", "--loop", "--replay-speed", "max"], 1, "never ends"),
         (["run", "--bind", "nowhere", "--data-dir", "{tmp}"], 1, "write HOST:PORT"),
         (["run", "--config", "/nonexistent.toml"], 2, "--config /nonexistent.toml: No such file"),
         (["run", "--data-dir", "/proc/none", "--bind", "none"], 1, "--data-dir /proc/none"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -289,6 +290,25 @@ def test_the_source_is_chosen_again_when_it_gives_nothing(
         clock.now += 31
     assert source.chosen == "dcgm"
     assert source.poll(0)[0][1].bandwidth == 0.25
+    source.close()
+
+
+def test_without_the_binding_the_next_source_is_taken(
+    stub, tmp_path: Path, exporter: Exporter, monkeypatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    monkeypatch.delitem(sys.modules, "collector.sources.nvml", raising=False)
+    exporter.text = dcgm_text(0.25)
+    clock = Clock()
+    source = Auto(settings(tmp_path), clock=clock)
+    with pytest.raises(Unavailable, match="no_pynvml"):
+        source.poll(0)
+    with pytest.raises(Unavailable, match="no_pynvml"):
+        source.poll(0)
+    source._settings.dcgm_url = exporter.url
+    clock.now += 6
+    assert source.poll(0)[0][1].bandwidth == 0.25
+    assert source.chosen == "dcgm"
     source.close()
 
 
