@@ -53,3 +53,11 @@ def find_silent() -> int:
 def keep() -> None:
     """Make partitions ahead and drop what is older than it is kept."""
     services.keep(now=clock.now())
+
+
+@every(seconds=3_600)
+@task(queue="ingest")
+@job("telemetry-packing")
+def pack_closed() -> int:
+    """Make closed days small."""
+    return services.pack_closed(now=clock.now(), most=5_000)

@@ -126,11 +126,7 @@ class CardMinutes(APIView):
             raise Invalid(
                 Reason("period", N_("The end must lie after the start, at most 7 days.")), "from"
             )
-        rows = list(
-            queries.minutes(viewer, card, Period(start, end)).values(
-                "minute", "source", "fidelity", *COLUMNS
-            )
-        )
+        rows = queries.minutes(viewer, card, Period(start, end), ("source", "fidelity", *COLUMNS))
         columns = {name: [row[name] for row in rows] for name in COLUMNS}
         columns["minute"] = [row["minute"] * 60 for row in rows]
         columns["source"] = [Source(row["source"]).name.lower() for row in rows]

@@ -527,4 +527,17 @@ class Migration(migrations.Migration):
             model_name='stream',
             constraint=models.UniqueConstraint(fields=('node', 'agent', 'epoch'), name='one_stream'),
         ),
+        migrations.CreateModel(
+            name='PackedDay',
+            fields=[
+                ('pk', models.CompositePrimaryKey('card_id', 'day', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('card_id', models.IntegerField()),
+                ('day', models.IntegerField(db_index=True)),
+                ('minutes', models.IntegerField()),
+                ('body', models.BinaryField()),
+            ],
+            options={
+                'verbose_name': 'packed day',
+            },
+        ),
     ]

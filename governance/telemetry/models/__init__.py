@@ -16,6 +16,7 @@ from governance.telemetry.models.samples import (
     DirtyHour,
     Kept,
     MinuteSample,
+    PackedDay,
     UsageDay,
     UsageHour,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "MinuteSample",
     "Node",
     "Occupancy",
+    "PackedDay",
     "PullState",
     "Rejection",
     "Stream",

@@ -65,6 +65,24 @@ class MinuteSample(models.Model):
         return f"{self.card_id} {self.minute}"
 
 
+class PackedDay(models.Model):
+    """A card's closed UTC day of minutes as one value (`domain.packing`); `day` counts days since
+    1970. Its minutes are then not in the minute table; a late row or a change of the calendar
+    puts them back."""
+
+    pk = models.CompositePrimaryKey("card_id", "day")
+    card_id = models.IntegerField()
+    day = models.IntegerField(db_index=True)
+    minutes = models.IntegerField()
+    body = models.BinaryField()
+
+    class Meta:
+        verbose_name = _("packed day")
+
+    def __str__(self) -> str:
+        return f"{self.card_id} {self.day}"
+
+
 class _Usage(models.Model):
     """Sums over a stretch of one card, holder and metric source; see `domain.rollup`."""
 

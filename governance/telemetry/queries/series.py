@@ -8,15 +8,18 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import polars as pl
+import polars.selectors as cs
 from django.db import connection
 from django.db.models import QuerySet
 
 from governance.kernel.periods import Period
 from governance.kernel.policy import Actor
 from governance.telemetry.domain.columns import SHARE
+from governance.telemetry.domain.packing import unpack
 from governance.telemetry.domain.rollup import percentile
 from governance.telemetry.domain.sources import FIDELITY_OF, Fidelity, Source
-from governance.telemetry.models import Card, CardHolding, Gap, MinuteSample
+from governance.telemetry.models import Card, CardHolding, Gap, MinuteSample, PackedDay
 
 
 @dataclass(frozen=True)
@@ -58,14 +61,27 @@ def spans_visible(viewer: Actor, card: Card, period: Period) -> list[Period]:
     return spans
 
 
-def minutes(viewer: Actor, card: Card, period: Period) -> QuerySet[MinuteSample]:
-    """The stored minutes of a card in the period that the viewer may see, oldest first."""
-    found = MinuteSample.objects.none()
+def minutes(
+    viewer: Actor, card: Card, period: Period, columns: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The columns of a card's stored minutes in the period that the viewer may see, oldest
+    first, packed days included."""
+    names = ("minute", *(name for name in columns if name != "minute"))
+    found: list[dict[str, Any]] = []
     for span in spans_visible(viewer, card, period):
         first, last = (-(-int(moment.timestamp()) // 60) for moment in (span.start, span.end))
-        part = MinuteSample.objects.filter(card_id=card.pk, minute__gte=first, minute__lt=last)
-        found = part if not found.query.where else found | part
-    return found.order_by("minute")
+        found += MinuteSample.objects.filter(
+            card_id=card.pk, minute__gte=first, minute__lt=last
+        ).values(*names)
+        packed = PackedDay.objects.filter(
+            card_id=card.pk, day__gte=first // 1440, day__lte=(last - 1) // 1440
+        )
+        for body in packed.values_list("body", flat=True):
+            rows = unpack(bytes(body)).select(names)
+            # as the database writes four-byte figures: 0.2, not 0.20000000298
+            rows = rows.with_columns(cs.float().cast(pl.String).cast(pl.Float64))
+            found += rows.filter(pl.col("minute").is_between(first, last - 1)).to_dicts()
+    return sorted(found, key=lambda row: row["minute"])
 
 
 def gaps_of(card: Card, period: Period) -> QuerySet[Gap]:

@@ -20,6 +20,7 @@ from governance.telemetry.services.nodes import (
     rotate_token,
     tokens_of,
 )
+from governance.telemetry.services.packing import pack_closed
 from governance.telemetry.services.pull import claim_due, pull_nodes, unpack
 from governance.telemetry.services.retention import keep
 from governance.telemetry.services.rollup import roll_days, roll_hours, roll_up
@@ -45,6 +46,7 @@ __all__ = [
     "ingest_pages",
     "keep",
     "node_for_token",
+    "pack_closed",
     "policies",
     "pull_nodes",
     "revoke_node",

@@ -13,6 +13,7 @@ from governance.kernel.reasons import N_, Reason
 from governance.plumbing import audit
 from governance.plumbing.locks import lock_one
 from governance.telemetry.models import Card, CardHolding, Kept, UsageDay, UsageHour
+from governance.telemetry.services.packing import put_back
 
 
 def book_card(
@@ -145,6 +146,11 @@ def mark_span(card_id: int, start: datetime, end: datetime | None, *, due: datet
     first = -(-int(start.timestamp()) // 60)
     last = 2**31 - 1 if end is None else -(-int(end.timestamp()) // 60)
     with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT day FROM telemetry_packedday WHERE card_id = %s AND day >= %s AND day <= %s",
+            [card_id, first // 1440, last // 1440],
+        )
+        put_back(cursor, [card_id], [day for (day,) in cursor.fetchall()])
         cursor.execute(
             "INSERT INTO telemetry_dirtyhour (card_id, hour, due_at)"
             " SELECT DISTINCT card_id, minute / 60, %s::timestamptz FROM telemetry_minutesample"

@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from governance.plumbing.partitions import Partitions
-from governance.telemetry.models import DirtyDay, DirtyHour, Kept
+from governance.telemetry.models import DirtyDay, DirtyHour, Kept, PackedDay
 from governance.telemetry.models.samples import HOURS, MINUTES
 
 MINUTES_KEPT = timedelta(days=35)
@@ -31,6 +31,7 @@ def keep(*, now: datetime) -> list[str]:
         if waiting is not None:
             before = min(before, waiting * 60)
         dropped += _drop(cursor, "minutes", MINUTES, before)
+        PackedDay.objects.filter(day__lt=MINUTES.start(before) // 1440).delete()
     with transaction.atomic(), connection.cursor() as cursor:
         before = int((now - HOURS_KEPT).timestamp()) // 3600
         day = DirtyDay.objects.order_by("day").values_list("day", flat=True).first()

@@ -15,6 +15,7 @@ from governance.plumbing.copy import copy_csv
 from governance.telemetry.domain.columns import STORED
 from governance.telemetry.models import Kept
 from governance.telemetry.models.samples import MINUTES
+from governance.telemetry.services.packing import put_back
 
 CHUNK = 20_000
 """Rows encoded at a time while the server takes in the ones before."""
@@ -46,6 +47,7 @@ def store_rows(rows: pl.DataFrame) -> Outcome:
     days = {int(key[0]): part for key, part in keyed.partition_by("day", as_dict=True).items()}
     with connection.cursor() as cursor:
         MINUTES.ensure(cursor, (day * MINUTES.span for day in days))
+        put_back(cursor, rows["card_id"].unique().to_list(), days)
         for day in sorted(days):
             part = days[day]
             table = MINUTES.name(day * MINUTES.span)

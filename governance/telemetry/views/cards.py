@@ -99,7 +99,7 @@ def card(request: HttpRequest, card_id: int) -> HttpResponse:
     hours = WINDOWS.get(window, 24)
     end = _end(found, request.GET.get("until"), now)
     period = Period(end - timedelta(hours=hours), end)
-    rows = list(queries.minutes(viewer, found, period).values(*FIGURES))
+    rows = queries.minutes(viewer, found, period, FIGURES)
     outages = charts.outages_of([row["minute"] for row in rows], period)
     marks = [
         (datetime.fromtimestamp(row["minute"] * 60, end.tzinfo), row["throttle"])
