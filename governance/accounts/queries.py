@@ -39,6 +39,17 @@ def projects_visible_to(viewer: Actor) -> QuerySet[Project]:
     return Project.objects.visible_to(viewer)
 
 
+def owner_named(kind: str, name: str) -> int | None:
+    """The id of a team or project by its short name, or of a cost centre by its code."""
+    rows: QuerySet[Any] = {
+        "team": Team.objects.filter(slug=name),
+        "project": Project.objects.filter(slug=name),
+        "cost_centre": CostCentre.objects.filter(code=name),
+    }[kind]
+    found: int | None = rows.values_list("pk", flat=True).first()
+    return found
+
+
 def team(team_id: int) -> Team:
     """A team by its id, for acts that were granted before; Missing (404) if there is none."""
     found = Team.objects.filter(pk=team_id).first()

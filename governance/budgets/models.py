@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -113,6 +113,10 @@ class Budget(models.Model):
     @property
     def period(self) -> Period:
         return Period(self.starts_at, self.ends_at)
+
+    @property
+    def first_day(self) -> date:
+        return self.starts_at.astimezone(ZoneInfo(self.timezone)).date()
 
     def elapsed(self, now: datetime) -> float:
         """The share of the period that is gone, 0..1."""

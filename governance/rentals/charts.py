@@ -18,7 +18,7 @@ def month_costs(months: Sequence[Any], currency: str) -> charts.Chart:
     return charts.bars(
         "months",
         _("Cost per month"),
-        [row["month"] for row in months],
+        [f"{row['month']:%Y-%m}" for row in months],
         [
             charts.Series(_("billed"), [row["billed"] for row in months], found["billed"]),
             charts.Series(_("amortised"), [row["amortised"] for row in months], found["amortised"]),

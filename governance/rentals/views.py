@@ -154,8 +154,9 @@ def _forms(rental: Any, acts: Any, now: Any) -> dict[str, Any]:
         forms["quantity"] = QuantityForm(initial=at, prefix="quantity")
     if "extend" in acts and rental.ends_at is not None:
         forms["extend"] = ExtendForm(initial={"ends_at": rental.ends_at}, prefix="extend")
+    prepaid = rental.components.get(code="cards").stopped_price is None
     for act in ("end_early", "stop", "start"):
-        if act in acts:
+        if act in acts and not (prepaid and act == "stop"):
             forms[act] = ReasonForm(initial=at, prefix=act)
     free = _free_cards(rental.card_model, rental.starts_at, rental.ends_at, now)
     if free and len(telemetry.cards_of_rental(rental.pk)) < rental.cards:
@@ -254,7 +255,7 @@ def buy(request: HttpRequest, request_id: int) -> HttpResponse:
         context = {
             "wanted": wanted,
             "package": wanted.package,
-            "options": options,
+            "options": [(tables.plan_words(option.kind), option) for option in options],
             "form": form,
             **_foreseen(request, wanted, form, now, zone),
         }
@@ -281,9 +282,7 @@ def _foreseen(request: HttpRequest, wanted: Any, form: Any, now: Any, zone: Zone
         "spec": spec,
         "shown": shown,
         "entries": tables.entry_table(shown.entries, spec.currency, zone, request.GET),
-        "over": wanted.amount is not None
-        and wanted.currency == spec.currency
-        and shown.totals.gross > wanted.amount,
+        "over": queries.exceeds(shown, wanted.amount, wanted.currency),
     }
 
 

@@ -92,7 +92,7 @@ def test_buying_shows_every_charge_before_it_is_done(house, approved, browser_of
     shown = client.post(url, {**form, "act": "preview"}).content.decode()
     assert Rental.objects.count() == 0
     units = int(approved.package["units"])
-    assert f"3.200000000000000 x {units} x 15 h" in shown
+    assert f"3.20 x {units} x 15 h" in shown
     answer = client.post(url, {**form, "act": "buy"})
     made = Rental.objects.get()
     assert answer.url == reverse("rentals:detail", args=[made.pk])

@@ -9,6 +9,7 @@ from governance.budgets.services.holds import (
     record_spending,
     release_hold,
 )
+from governance.budgets.services.importing import import_budgets
 from governance.budgets.services.ledger import (
     AccountRef,
     Draft,
@@ -27,6 +28,7 @@ __all__ = [
     "consume_hold",
     "create_budget",
     "grant_overdraft",
+    "import_budgets",
     "lock_budgets",
     "place_hold",
     "policies",

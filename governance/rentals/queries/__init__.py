@@ -23,7 +23,7 @@ from governance.rentals.queries.months import (
     months,
     next_month,
 )
-from governance.rentals.queries.preview import Preview, described, horizon, preview
+from governance.rentals.queries.preview import Preview, described, exceeds, horizon, preview
 from governance.rentals.queries.purchase import purchase_options, purchase_spec
 from governance.rentals.queries.terms import rental_terms, terms_of
 
@@ -40,6 +40,7 @@ __all__ = [
     "cost_rows",
     "cost_totals",
     "described",
+    "exceeds",
     "faults",
     "first_open_day",
     "horizon",

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
+from django.utils.text import slugify
+
 from governance.budgets import queries as budgets
 from governance.catalog import queries as catalog
 from governance.kernel.money import currency_places, round_exact
@@ -48,8 +50,10 @@ def _prices(rental: Rental, now: datetime) -> dict[str, Decimal]:
     component = rental.components.get(code="cards")
     own = plan_from_json(component.plan)
     prices: dict[str, Decimal] = {}
-    for offer in catalog.offers_on(budgets.local_day(now)) if rental.offer else ():
-        if offer.id == rental.offer:
+    vendor = slugify(rental.vendor, allow_unicode=True)
+    for offer in catalog.offers_on(budgets.local_day(now)):
+        alike = (offer.vendor, offer.card.slug) == (vendor, rental.card_model)
+        if offer.id == rental.offer or (alike and rental.region in ("", offer.region)):
             units = Fraction(rental.cards, component.quantity * offer.cards_per_unit)
             for price in offer.prices:
                 if price.kind in KINDS and price.currency == rental.currency:

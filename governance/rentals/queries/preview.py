@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -58,6 +59,13 @@ def described(data: Mapping[str, Any], zone: ZoneInfo) -> list[tuple[Component |
         changes=changes,
     )
     return [("cards", terms)]
+
+
+def exceeds(shown: Preview, approved: Decimal | None, currency: str) -> bool:
+    """Whether the charges are more than was approved, by more than their rounding can make."""
+    if approved is None or currency != shown.currency:
+        return False
+    return shown.totals.gross - approved > Decimal("0.01") * len(shown.entries)
 
 
 def preview(

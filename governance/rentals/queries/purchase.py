@@ -91,6 +91,13 @@ def purchase_spec(
     )
 
 
+def plain(price: Decimal) -> Decimal:
+    """The same price without needless zeros, with at least two decimals."""
+    short = price.normalize()
+    places = max(2, -int(short.as_tuple().exponent))
+    return short.quantize(Decimal(1).scaleb(-places))
+
+
 def plan_of(
     term: TermPrice, sold: dict[str, TermPrice], starts_at: datetime, price: Decimal | None
 ) -> tuple[Plan, TerminationRule | None, datetime]:
@@ -98,7 +105,7 @@ def plan_of(
     and when a term bought for `starts_at` begins."""
     kind = cast(PlanKind, "hourly" if term.kind == "spot" else term.kind)
     tax = Tax(term.tax_rate, term.tax_inclusive) if term.tax_rate else None
-    amount = term.price if price is None else price
+    amount = plain(term.price if price is None else price)
     rules = rule_sets().get(str(term.rules.get("rule_set", "plain")), rule_sets()["plain"])
     if kind not in rules.kinds:
         rules = rule_sets()["plain"]

@@ -13,6 +13,7 @@ from governance.rentals.services.changing import (
 )
 from governance.rentals.services.charging import ChargeRun, advance_states, charge_rentals
 from governance.rentals.services.closing import close_month
+from governance.rentals.services.importing import import_rentals
 from governance.rentals.services.opening import assign_cards, create_rental, open_rental
 from governance.rentals.services.reminding import remind
 
@@ -29,6 +30,7 @@ __all__ = [
     "create_rental",
     "end_rental",
     "extend_rental",
+    "import_rentals",
     "open_rental",
     "policies",
     "remind",

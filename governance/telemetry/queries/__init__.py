@@ -3,6 +3,7 @@
 from governance.telemetry.queries.cards import (
     CardView,
     HoldingView,
+    card_ids_by_uuid,
     cards_for,
     cards_matching,
     cards_of_rental,
@@ -40,6 +41,7 @@ __all__ = [
     "UsageRow",
     "alerts",
     "card_for",
+    "card_ids_by_uuid",
     "cards_for",
     "cards_matching",
     "cards_of_rental",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -94,6 +95,11 @@ def holding_view(row: CardHolding) -> HoldingView:
         request_id=row.request_id,
         rental_id=row.rental_id,
     )
+
+
+def card_ids_by_uuid(uuids: Collection[str]) -> dict[str, int]:
+    """Ids of enrolled cards by UUID, for rooms that book; not bound to a viewer."""
+    return dict(Card.objects.filter(uuid__in=uuids).values_list("uuid", "pk"))
 
 
 def cards_for(viewer: Actor) -> QuerySet[Card]:
