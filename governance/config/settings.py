@@ -23,6 +23,7 @@ ROOMS = [
     "plumbing",
     "ui",
     "accounts",
+    "notices",
     "catalog",
     "budgets",
     "telemetry",

@@ -60,6 +60,8 @@ MORE = (
     Place("ledger", _("Ledger"), "budgets:ledger", "", needs("ledger.see")),
     NODES,
     Place("people", _("People and roles"), "accounts:people", "", needs("people.manage")),
+    Place("notices", _("Notifications"), "notices:list"),
+    Place("channels", _("Channels"), "notices:channels", "", needs("organisation.manage")),
     Place("audit", _("Audit trail"), "accounts:audit", "", needs("audit.see")),
 )
 SHORT: tuple[tuple[str, tuple[Place, ...]], ...] = (

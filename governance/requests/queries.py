@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -296,3 +296,16 @@ def overdue(now: datetime) -> QuerySet[ComputeRequest]:
     return ComputeRequest.objects.filter(
         unanswered | Q(state="approved", ends_at__lte=now)
     ).order_by("pk")
+
+
+def stand_ins(givers: Iterable[int], day: date) -> list[int]:
+    """Who signs for these people on the day."""
+    rows = Delegation.objects.filter(
+        giver_id__in=list(givers), revoked_at=None, starts_on__lte=day, ends_on__gte=day
+    )
+    return list(rows.values_list("taker_id", flat=True))
+
+
+def writers(request: ComputeRequest) -> set[int]:
+    """Who has written about the request."""
+    return set(request.messages.values_list("author_id", flat=True))

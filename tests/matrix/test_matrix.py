@@ -44,6 +44,7 @@ def test_the_table_in_the_docs_is_up_to_date(pytestconfig: pytest.Config) -> Non
     assert kept == table(), "run: python -m tests.matrix"
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.django_db
 @pytest.mark.parametrize("room", sorted(rooms()))
 def test_answers(room: str, world: World) -> None:

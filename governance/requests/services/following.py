@@ -98,7 +98,14 @@ def write_message(*, actor: Actor, request_id: int, text: str, now: datetime) ->
         audit.record(
             actor=person, act="requests.message", thing=request, after={"message": message.pk}
         )
-        announce(request, "message", str(message.pk), by=person.display, message=message.pk)
+        announce(
+            request,
+            "message",
+            str(message.pk),
+            by=person.display,
+            author=person_id(person),
+            message=message.pk,
+        )
         return message
 
 
