@@ -51,7 +51,6 @@ def create_rental(*, actor: Actor, spec: RentalSpec, now: datetime) -> int:
                 refund=None if spec.refund is None else rule_to_json(spec.refund),
                 paid_before=spec.paid_before,
                 charged_from=spec.charged_until,
-                charged_from=spec.charged_until,
                 charged_until=spec.charged_until,
                 next_charge_at=spec.charged_until or spec.starts_at,
                 created_at=now,
