@@ -78,10 +78,11 @@ class FlagRow:
 
 
 def reason_of(row: Judgement) -> str:
-    """Why: the diagnosis' own sentence, or what is missing for one."""
-    if row.outcome == "unknown":
+    """Why: the diagnosis' own sentence, what is missing for one, or how idle the cards were."""
+    told_by = {"unknown": "BW_LOW_30", "idle": "IDLE"}.get(row.outcome)
+    if told_by:
         for finding in row.findings:
-            if finding["kind"] == "BW_LOW_30":
+            if finding["kind"] == told_by:
                 found = finding["reason"]
                 return Reason(found["code"], found["text"], found["params"]).render(_)
     told = row.diagnosis or {}
@@ -114,7 +115,9 @@ def action_of(row: Judgement) -> str:
             "factor": formats.number(cheaper["what_if"]["time_factor"], 2),
         }
     if row.outcome == "idle":
-        return _("Release or stop the cards.")
+        if row.rental.plan_kind in ("hourly", "spot"):
+            return _("Stop the cards while nothing runs, or release them.")
+        return _("Release the cards at the end of the paid term.")
     if row.outcome == "keep" and not row.plain_rule:
         return _("Keep")
     return _((row.diagnosis or {}).get("action") or N_("Keep"))

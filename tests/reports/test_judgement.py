@@ -87,6 +87,15 @@ def test_idle_that_the_rule_does_not_see() -> None:
     assert answers(evidence)["IDLE"] == "yes"
 
 
+@pytest.mark.parametrize(
+    ("committed", "active", "found"),
+    [(False, 0.47, "yes"), (False, 0.5, "no"), (True, 0.47, "no")],
+)
+def test_paid_by_the_hour_and_idle_in_between(committed: bool, active: float, found: str) -> None:
+    evidence = replace(SEEN, committed=committed, active_share=active, share=0.412)
+    assert answers(evidence)["IDLE"] == found
+
+
 @pytest.mark.parametrize(("share", "found"), [(0.299, "yes"), (0.30, "no")])
 def test_the_edge_of_thirty_percent(share: float, found: str) -> None:
     assert answers(replace(SEEN, share=share))["BW_LOW_30"] == found

@@ -63,6 +63,9 @@ class Settings:
     min_active_hours: float = 24
     idle_active: float = 0.05
     idle_hours: float = 24
+    idle_paid: float = 0.50
+    """Cards paid by the hour that work less than this share of the window are to be stopped in
+    between; prepaid ones cost the same either way."""
     below_spec: float = 0.60
     """A busy card whose best minute stays under this share of the practical ceiling."""
     ceiling: float = 0.80
@@ -93,6 +96,7 @@ class Evidence:
     share_max: float | None = None
     sm: float | None = None
     tensor: float | None = None
+    active_share: float | None = None
     recent_active_share: float | None = None
     recent_coverage: float | None = None
     serving: bool = False
@@ -206,6 +210,15 @@ def _idle(evidence: Evidence, settings: Settings) -> Finding:
         text = N_("Less than %(least).0f %% of the last %(hours).0f hours is known.")
         values = {"least": 100 * settings.min_coverage, "hours": settings.idle_hours}
         return Finding(kind, "undetermined", "none", Reason("coverage", text, values))
+    if (
+        not evidence.committed
+        and too_little(evidence, settings) is None
+        and evidence.active_share is not None
+        and evidence.active_share < settings.idle_paid
+    ):
+        told = N_("Paid by the hour and active %(active).0f %% of the time.")
+        share = {"active": 100 * evidence.active_share}
+        return Finding(kind, "yes", "high", Reason("between", told, share))
     values = {"active": 100 * evidence.recent_active_share, "hours": settings.idle_hours}
     text = N_("Active %(active).1f %% of the last %(hours).0f hours.")
     idle = evidence.recent_active_share < settings.idle_active

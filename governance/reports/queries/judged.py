@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import F, OuterRef, QuerySet, Subquery
 
 from governance.kernel.errors import Missing
 from governance.kernel.policy import Actor
@@ -33,7 +33,9 @@ def latest(viewer: Actor, params: Params) -> QuerySet[Judgement]:
     ):
         if name in wanted:
             rows = rows.filter(**{lookup: wanted[name]})
-    return rows.select_related("rental__project__team").order_by("-saving", "rental_id")
+    return rows.select_related("rental__project__team").order_by(
+        F("saving").desc(nulls_last=True), "rental_id"
+    )
 
 
 def open_recommendations(viewer: Actor) -> QuerySet[Recommendation]:
@@ -42,7 +44,7 @@ def open_recommendations(viewer: Actor) -> QuerySet[Recommendation]:
         Recommendation.objects.visible_to(viewer)
         .filter(state__in=Recommendation.OPEN)
         .select_related("rental__project__team", "latest", "answered_by")
-        .order_by("-saving", "pk")
+        .order_by(F("saving").desc(nulls_last=True), "pk")
     )
 
 

@@ -289,6 +289,7 @@ def _evidence(
         share_max=seen.get("bandwidth_share_max"),
         sm=seen.get("sm_active_mean"),
         tensor=seen.get("tensor_active_mean"),
+        active_share=seen.get("active_share"),
         recent_active_share=active,
         recent_coverage=covered,
         models=models,
@@ -350,8 +351,9 @@ def _savings(
     found: dict[str, Decimal | None] = {}
     if cheaper is not None and cheaper.what_if.saving is not None:
         found["DOWNGRADE_CANDIDATE"] = month * Decimal(str(round(cheaper.what_if.saving, 6)))
-    if evidence.recent_active_share is not None:
-        idle = 1 - Decimal(str(round(evidence.recent_active_share, 6)))
+    active = [s for s in (evidence.active_share, evidence.recent_active_share) if s is not None]
+    if active:
+        idle = 1 - Decimal(str(round(max(active), 6)))
         found["IDLE"] = month * idle
     prices, _ = prices_of(rental, offer)
     own = own_price(rental)
