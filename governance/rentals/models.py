@@ -69,7 +69,6 @@ class Rental(models.Model):
     hold_key = models.CharField(max_length=120, blank=True)
     paid_before = amount_field(default=ZERO)
     charged_from = models.DateTimeField(null=True)
-    charged_from = models.DateTimeField(null=True)
     charged_until = models.DateTimeField(null=True)
     next_charge_at = models.DateTimeField(null=True)
     closed_at = models.DateTimeField(null=True)
