@@ -76,6 +76,8 @@ ROUTES = [
     page("import"),
     page("forecast"),
     page("detail", args=asked, allow=INSIDERS),
+    page("plan_file", args=lambda w: [w.request.pk, "deepspeed"], allow=INSIDERS),
+    page("accuracy"),
     page("edit", args=drafted, **OWN),
     page("submit", "POST", args=drafted, **OWN),
     page("withdraw", "POST", args=asked, **OWN_SEEN),
