@@ -1,7 +1,8 @@
 """``python collector/packaging/build_zipapp.py [OUT]``: the agent as one file.
 
 The file holds the package and ``pynvml.py`` of the installed ``nvidia-ml-py``, as source and as
-byte code of this Python, so that a start neither compiles nor needs anything but Python 3.11+.
+byte code of the Python that built it: that one starts without compiling; another one (3.11+) runs
+it too, but compiles at every start.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ import zipapp
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
-MAIN = "import sys\n\nfrom collector.cli import main\n\nsys.exit(main())\n"
+MAIN = """import sys
+
+if sys.version_info < (3, 11):
+    sys.exit("gpu-collector needs Python 3.11 or newer, this is " + sys.version.split()[0])
+
+from collector.cli import main
+
+sys.exit(main())
+"""
 
 
 def build(out: Path) -> Path:
