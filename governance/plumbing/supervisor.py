@@ -31,23 +31,23 @@ class Fallen(Exception):
     """A process that does not stay up; the text is one line for a person."""
 
 
-def is_free(port: int) -> bool:
-    """Whether nobody listens on the port of the loopback address."""
+def is_free(port: int, *, on: str = LOOPBACK) -> bool:
+    """Whether nobody listens on the port of the address."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((LOOPBACK, port))
+            probe.bind((on, port))
         except OSError:
             return False
     return True
 
 
-def free_port(wish: int) -> int:
+def free_port(wish: int, *, on: str = LOOPBACK) -> int:
     """The port wished for, or another that is free."""
-    if is_free(wish):
+    if is_free(wish, on=on):
         return wish
     with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
+        probe.bind((on, 0))
         return int(probe.getsockname()[1])
 
 

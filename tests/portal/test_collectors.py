@@ -18,9 +18,13 @@ def _short_series(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collectors, "write_replay", lambda machine, path, **_: path.touch())
 
 
+def place(port: int) -> collectors.Place:
+    return collectors.Place("127.0.0.1", "127.0.0.1", port)
+
+
 def test_each_live_machine_has_a_collector_that_its_node_reaches(tmp_path: Path) -> None:
     for port in (18000, 18100):
-        programs = list(collectors.programs(tmp_path, port))
+        programs = list(collectors.programs(tmp_path, place(port)))
         live = [machine for machine in MACHINES if machine.live]
         assert len(programs) == len(live) == 2
         for program, machine in zip(programs, live, strict=True):
@@ -34,10 +38,10 @@ def test_each_live_machine_has_a_collector_that_its_node_reaches(tmp_path: Path)
 
 
 def test_a_lost_token_is_replaced(tmp_path: Path) -> None:
-    list(collectors.programs(tmp_path, 18200))
+    list(collectors.programs(tmp_path, place(18200)))
     for file in tmp_path.glob("*.token"):
         file.unlink()
-    list(collectors.programs(tmp_path, 18200))
+    list(collectors.programs(tmp_path, place(18200)))
     for machine in MACHINES:
         if machine.live:
             token = collectors.token_file(tmp_path, machine).read_text()

@@ -3,11 +3,12 @@
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from governance.kernel.policy import SYSTEM
 from governance.plumbing import clock
-from governance.plumbing.supervisor import LOOPBACK, Program, free_port
+from governance.plumbing.supervisor import Program, free_port
 from governance.portal.demo.fleet import MACHINES, Machine
 from governance.portal.demo.series import write_replay
 from governance.telemetry import services
@@ -16,27 +17,38 @@ from governance.telemetry.queries.nodes import node_named
 PULL_SECONDS = 20
 
 
-def programs(folder: Path, port: int) -> Iterator[Program]:
+@dataclass(frozen=True)
+class Place:
+    """Where collectors listen, and by which name the workers reach them; the ports used lie
+    above `port`."""
+
+    host: str
+    bind: str
+    port: int
+
+
+def programs(folder: Path, place: Place) -> Iterator[Program]:
     """One collector for each live machine, with its node enrolled where it will be found.
 
-    `folder` keeps series, spools and tokens; the collectors listen near the web server's `port`.
+    `folder` keeps series, spools and tokens.
     """
     folder.mkdir(mode=0o700, exist_ok=True)
     for machine in MACHINES:
         if machine.live:
-            yield _program(machine, folder, free_port(port + machine.port_offset))
+            port = free_port(place.port + machine.port_offset, on=place.bind)
+            yield _program(machine, folder, place, port)
 
 
-def _program(machine: Machine, folder: Path, port: int) -> Program:
+def _program(machine: Machine, folder: Path, place: Place, port: int) -> Program:
     token, series = token_file(folder, machine), folder / f"{machine.name}.jsonl"
-    _enrol(machine, f"http://{LOOPBACK}:{port}", token)
+    _enrol(machine, f"http://{place.host}:{port}", token)
     write_replay(machine, series, first=int(clock.now().timestamp() // 60))
     return Program(
         f"collector-{machine.name}",
         [
             *(sys.executable, "-m", "collector", "run", "--source", f"replay:{series}"),
             *("--loop", "--shift-to-now", "start", "--node", machine.name),
-            *("--bind", f"{LOOPBACK}:{port}", "--token-file", str(token)),
+            *("--bind", f"{place.bind}:{port}", "--token-file", str(token)),
             *("--data-dir", str(folder / machine.name)),
         ],
     )

@@ -11,7 +11,7 @@ from django.core.management import BaseCommand, CommandError, call_command
 
 from governance.plumbing import schema, static
 from governance.plumbing.models import Heartbeat
-from governance.plumbing.supervisor import Fallen, Program, Supervisor
+from governance.plumbing.supervisor import LOOPBACK, Fallen, Program, Supervisor
 from governance.plumbing.tasks import QUEUES
 from governance.portal.demo import collectors
 from governance.portal.demo.cast import PASSWORD, PEOPLE
@@ -33,7 +33,8 @@ class Command(BaseCommand):
             for program in self.programs():
                 supervisor.start(program)
             if settings.DEMO:
-                for program in collectors.programs(settings.DATA_DIR / "demo", settings.PORT):
+                place = collectors.Place(LOOPBACK, LOOPBACK, settings.PORT)
+                for program in collectors.programs(settings.DATA_DIR / "demo", place):
                     supervisor.start(program)
             self.say("waiting until all is healthy")
             if not supervisor.wait_until(self.ready, READY_SECONDS):
