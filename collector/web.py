@@ -80,7 +80,7 @@ class Server:
     """
 
     def __init__(
-        self, bind: str, handler, *, tls=None, workers: int = 16, timeout: float = 10.0
+        self, bind: str, handler, *, tls=None, workers: int = 24, timeout: float = 5.0
     ) -> None:
         host, port = parse_bind(bind)
         self._handler = handler

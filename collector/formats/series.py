@@ -104,30 +104,36 @@ def read_series(
 
 def _places(reader, mapping: dict[str, str | int]) -> dict[str, int]:
     """Column number of each of our names; reads the header unless numbers are mapped."""
+    header: list[str] = []
     if mapping and isinstance(next(iter(mapping.values())), int):
         places = {name: int(place) for name, place in mapping.items()}
     else:
-        try:
-            header = [cell.strip().lstrip("\ufeff") for cell in next(reader)]
-        except StopIteration:
-            raise FormatError("the file is empty") from None
-        except csv.Error as error:
-            raise FormatError(f"line 1: {error}") from None
+        header = _header(reader)
         for name, wanted in mapping.items():
             if wanted not in header:
                 raise FormatError(
                     f"--columns {name}={wanted}: no such column; the file has {', '.join(header)}"
                 )
-        places = {
-            name: header.index(mapping.get(name, name))
-            for name in NAMES
-            if mapping.get(name, name) in header
-        }
+        wanted_names = {name: str(mapping.get(name, name)) for name in NAMES}
+        places = {n: header.index(wanted) for n, wanted in wanted_names.items() if wanted in header}
+    shown = f"; the file has {', '.join(header)}"[:300] if header else ""
     if "timestamp" not in places:
-        raise FormatError("no timestamp column: map it with --columns timestamp=HEADER")
+        raise FormatError(f"no timestamp column: map it with --columns timestamp=HEADER{shown}")
     if not any(name in FIGURES for name in places):
-        raise FormatError(f"no figure column: the file needs one of {', '.join(FIGURES)}")
+        raise FormatError(
+            "no figure column: map one with --columns, for example gpu_duty_share=HEADER"
+            f" (figures are {', '.join(FIGURES)}){shown}"
+        )
     return places
+
+
+def _header(reader) -> list[str]:
+    try:
+        return [cell.strip().lstrip("\ufeff") for cell in next(reader)]
+    except StopIteration:
+        raise FormatError("the file is empty") from None
+    except csv.Error as error:
+        raise FormatError(f"line 1: {error}") from None
 
 
 def _cell(cells: list[str], place: int | None) -> str:

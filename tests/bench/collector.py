@@ -46,6 +46,7 @@ def run() -> tuple[dict[str, float], dict[str, str]]:
             "PYTHONDONTWRITEBYTECODE": "",
         }
         _agent_alone(folder, environment, figures)
+        _agent_synced(folder, environment, figures)
         _agent_at_64(folder, environment, orders, figures)
         _under_pulls(folder, environment, orders, figures)
         _soak(folder, environment, orders, figures)
@@ -104,6 +105,17 @@ def _agent_alone(folder: Path, environment: dict[str, str], figures: dict[str, f
     figures["agent_resident_mib"] = most
     figures["agent_cpu_percent"] = cpu
     figures["agent_tick_8_cards_ms"] = 1000 * (more - spent) / (later - count)
+    agent.stop()
+
+
+def _agent_synced(folder: Path, environment: dict[str, str], figures: dict[str, float]) -> None:
+    """Every tick synced to the disk, which is where its time then goes."""
+    agent = Running(folder / "synced", environment, "--fsync", "tick")
+    time.sleep(3)
+    count, spent = _ticks(agent)
+    time.sleep(WATCH_S / 3)
+    later, more = _ticks(agent)
+    figures["agent_tick_8_cards_each_synced_ms"] = 1000 * (more - spent) / (later - count)
     agent.stop()
 
 
