@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
@@ -14,13 +13,10 @@ from rest_framework.views import APIView
 
 from governance.budgets import queries, services
 from governance.budgets.models import UNITS, Budget
-from governance.plumbing import clock, idempotency
+from governance.plumbing import clock
 from governance.plumbing.fields import AmountField
 from governance.plumbing.http import Pages
-
-KEY = OpenApiParameter(
-    "Idempotency-Key", OpenApiTypes.STR, OpenApiParameter.HEADER, description="At most 200 signs."
-)
+from governance.plumbing.rest import KEY, checked, once, page_of
 
 
 class BudgetOut(serializers.Serializer[Any]):
@@ -106,26 +102,6 @@ class AccountOut(serializers.Serializer[Any]):
     balance = AmountField(allow_null=True)
 
 
-def checked(serializer: type[serializers.Serializer[Any]], request: Request) -> Any:
-    """The body's values; 400 names the field."""
-    found = serializer(data=request.data)
-    found.is_valid(raise_exception=True)
-    return found.validated_data
-
-
-def once(request: Request, act: Callable[[], tuple[int, Any]]) -> Response:
-    """Act, or give the first answer again where the Idempotency-Key was used for the same body."""
-    key = request.headers.get("Idempotency-Key", "")[:200]
-    if not key:
-        status, body = act()
-        return Response(body, status=status)
-    mark = idempotency.fingerprint(request._request.body, request.path)
-    status, body = idempotency.once(
-        actor_key=request.user.actor_key, key=key, fingerprint=mark, act=act
-    )
-    return Response(body, status=status)
-
-
 def shown(rows: list[Budget]) -> list[dict[str, Any]]:
     return [
         dict(
@@ -155,7 +131,7 @@ class Budgets(APIView):
     """Budgets that the caller may see; finance makes new ones."""
 
     @extend_schema(
-        responses=BudgetOut(many=True),
+        responses=page_of(BudgetOut),
         parameters=[
             OpenApiParameter("when", OpenApiTypes.STR, description="all, past, ahead; empty: now"),
             OpenApiParameter("owner", OpenApiTypes.STR, description="team, project, cost_centre"),
@@ -223,7 +199,7 @@ class Overdraft(APIView):
 class Entries(APIView):
     """What a budget's held and spent are made of, newest first."""
 
-    @extend_schema(responses=EntryOut(many=True), operation_id="budgets_entries")
+    @extend_schema(responses=page_of(EntryOut), operation_id="budgets_entries")
     def get(self, request: Request, pk: int) -> Response:
         budget = queries.budget_for(request.user, pk)
         pages = Pages()
@@ -242,7 +218,7 @@ class Accounts(APIView):
 class Rates(APIView):
     """Exchange rates; finance adds one, none is changed."""
 
-    @extend_schema(responses=RateOut(many=True), operation_id="fx_rates_list")
+    @extend_schema(responses=page_of(RateOut), operation_id="fx_rates_list")
     def get(self, request: Request) -> Response:
         pages = Pages()
         page = pages.paginate_queryset(queries.fx_rates(), request, self)

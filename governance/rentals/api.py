@@ -15,19 +15,16 @@ from rest_framework.views import APIView
 from governance.kernel.errors import Invalid
 from governance.kernel.policy import require
 from governance.kernel.reasons import N_, Reason
-from governance.plumbing import clock, idempotency
+from governance.plumbing import clock
 from governance.plumbing.fields import AmountField
 from governance.plumbing.http import Pages
+from governance.plumbing.rest import KEY, checked, once, page_of
 from governance.rentals import queries, services
 from governance.rentals.domain.compare import compare_plans
 from governance.rentals.domain.preview import preview
 from governance.rentals.domain.reading import Faults
 from governance.rentals.models import Rental
 from governance.telemetry import queries as telemetry
-
-KEY = OpenApiParameter(
-    "Idempotency-Key", OpenApiTypes.STR, OpenApiParameter.HEADER, description="At most 200 signs."
-)
 
 
 class RentalOut(serializers.Serializer[Any]):
@@ -125,26 +122,6 @@ class MonthIn(serializers.Serializer[Any]):
     month = serializers.DateField()
 
 
-def checked(serializer: type[serializers.Serializer[Any]], request: Request) -> Any:
-    """The body's values; 400 names the field."""
-    found = serializer(data=request.data)
-    found.is_valid(raise_exception=True)
-    return found.validated_data
-
-
-def once(request: Request, act: Callable[[], tuple[int, Any]]) -> Response:
-    """Act, or give the first answer again where the Idempotency-Key was used for the same body."""
-    key = request.headers.get("Idempotency-Key", "")[:200]
-    if not key:
-        status, body = act()
-        return Response(body, status=status)
-    mark = idempotency.fingerprint(request._request.body, request.path)
-    status, body = idempotency.once(
-        actor_key=request.user.actor_key, key=key, fingerprint=mark, act=act
-    )
-    return Response(body, status=status)
-
-
 def full(rental: Rental) -> dict[str, Any]:
     """The rental with its cards."""
     cards = telemetry.cards_of_rental(rental.pk)
@@ -158,7 +135,7 @@ class Rentals(APIView):
     """Rentals the caller may see, newest first; an approved request is bought by POST."""
 
     @extend_schema(
-        responses=RentalOut(many=True),
+        responses=page_of(RentalOut),
         parameters=[
             OpenApiParameter(
                 "state", OpenApiTypes.STR, description="a state, or all; empty: not over"
@@ -202,7 +179,7 @@ class OneRental(APIView):
 class Charges(APIView):
     """What a rental was charged, newest first."""
 
-    @extend_schema(responses=ChargeOut(many=True), operation_id="rentals_charges")
+    @extend_schema(responses=page_of(ChargeOut), operation_id="rentals_charges")
     def get(self, request: Request, pk: int) -> Response:
         rental = queries.rental_for(request.user, pk)
         pages = Pages()
@@ -279,7 +256,7 @@ def first_fault(refused: Faults) -> Invalid:
 class Changes(APIView):
     """What happened to a rental; a change is made by POST."""
 
-    @extend_schema(responses=ChangeOut(many=True), operation_id="rentals_changes")
+    @extend_schema(responses=page_of(ChangeOut), operation_id="rentals_changes")
     def get(self, request: Request, pk: int) -> Response:
         rental = queries.rental_for(request.user, pk)
         pages = Pages()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -16,15 +15,12 @@ from rest_framework.views import APIView
 from governance.accounts import queries as accounts
 from governance.kernel.policy import require
 from governance.matching.codec import to_json
-from governance.plumbing import clock, idempotency
+from governance.plumbing import clock
 from governance.plumbing.http import Pages
+from governance.plumbing.rest import KEY, once, page_of
 from governance.requests import queries, services
 from governance.requests.domain.bulk import MAX_ROWS
 from governance.requests.models import ComputeRequest
-
-KEY = OpenApiParameter(
-    "Idempotency-Key", OpenApiTypes.STR, OpenApiParameter.HEADER, description="At most 200 signs."
-)
 
 
 class AskIn(serializers.Serializer[Any]):
@@ -145,19 +141,6 @@ def read(serializer: type[serializers.Serializer[Any]], request: Request) -> Any
     return found
 
 
-def answer_once(request: Request, act: Callable[[], tuple[int, Any]]) -> Response:
-    """Act, or give the first answer again where the key was used for the same body."""
-    key = request.headers.get("Idempotency-Key", "")[:200]
-    if not key:
-        code, body = act()
-        return Response(body, status=code)
-    mark = idempotency.fingerprint(request._request.body, request.path)
-    code, body = idempotency.once(
-        actor_key=request.user.actor_key, key=key, fingerprint=mark, act=act
-    )
-    return Response(body, status=code)
-
-
 def full(row: ComputeRequest) -> dict[str, Any]:
     return dict(RequestFull(row).data)
 
@@ -171,7 +154,7 @@ class Requests(APIView):
     """The list (25 a page, newest first) and new requests."""
 
     @extend_schema(
-        responses=RequestOut(many=True),
+        responses=page_of(RequestOut),
         parameters=[
             OpenApiParameter(name, OpenApiTypes.STR)
             for name in ("state", "project", "team", "purpose", "requester", "q", "page")
@@ -202,7 +185,7 @@ class Requests(APIView):
             )
             return status.HTTP_201_CREATED, full(_onward(request, row, data, now))
 
-        return answer_once(request, act)
+        return once(request, act)
 
 
 def _onward(
@@ -263,7 +246,7 @@ class MatchNow(APIView):
 class Inbox(APIView):
     """What waits for the caller's signature, what is due first first."""
 
-    @extend_schema(responses=RequestOut(many=True), operation_id="requests_inbox")
+    @extend_schema(responses=page_of(RequestOut), operation_id="requests_inbox")
     def get(self, request: Request) -> Response:
         day = queries.local_day(clock.now())
         require(
@@ -289,7 +272,7 @@ class Act(APIView):
         def act() -> tuple[int, Any]:
             return status.HTTP_200_OK, full(self.act(request, pk, data))
 
-        return answer_once(request, act)
+        return once(request, act)
 
 
 @extend_schema(request=SubmitIn, responses=RequestFull, parameters=[KEY])
@@ -384,7 +367,7 @@ class Messages(APIView):
             )
             return status.HTTP_201_CREATED, dict(MessageOut(message).data)
 
-        return answer_once(request, act)
+        return once(request, act)
 
 
 class Import(APIView):
@@ -400,4 +383,4 @@ class Import(APIView):
             )
             return status.HTTP_201_CREATED, {"created": [row.pk for row in made]}
 
-        return answer_once(request, act)
+        return once(request, act)

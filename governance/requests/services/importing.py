@@ -26,9 +26,14 @@ def import_requests(
     zone = queries.zone()
     with transaction.atomic():
         return [
-            _one(actor, row, int(row.get("", n)), zone, submit_them, now)
-            for n, row in enumerate(rows, 1)
+            _one(actor, row, _line(row, n), zone, submit_them, now) for n, row in enumerate(rows, 1)
         ]
+
+
+def _line(row: Mapping[str, Any], number: int) -> int:
+    """Where the row stood in its file, or its number among those sent."""
+    known = str(row.get(""))
+    return int(known) if known.isdecimal() else number
 
 
 def _one(
