@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext
 from rest_framework.pagination import PageNumberPagination
@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from governance.kernel.errors import Busy, DomainError, Invalid
+from governance.kernel.reasons import N_, Reason
 
 _PAGES = {400: "400", 403: "403", 404: "404", 409: "409"}
 
@@ -42,14 +43,24 @@ def api_errors(error: Exception, context: dict[str, Any]) -> Response | None:
     return exception_handler(error, context)
 
 
+_NUL = Reason("nul", N_("The address or form holds a NUL sign, which no text may have."))
+
+
 class DomainErrorMiddleware:
-    """Turns a domain error of a page into an answer with the error's status and reason."""
+    """Turns a domain error of a page into an answer with the error's status and reason.
+
+    A NUL sign in an address or form, which PostgreSQL cannot store, is refused here for all.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
+        if not _has_nul(request):
+            return self.get_response(request)
+        if request.path.startswith("/api/"):
+            return JsonResponse(error_body(Invalid(_NUL)), status=400)
+        return _page(request, 400, _NUL.render(gettext))
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, DomainError):
@@ -58,6 +69,17 @@ class DomainErrorMiddleware:
         if isinstance(error, Busy):
             response["Retry-After"] = str(error.retry_after)
         return response
+
+
+def _has_nul(request: HttpRequest) -> bool:
+    if "%00" in request.META.get("QUERY_STRING", "") or "\0" in request.path:
+        return True
+    typed = request.POST if not request.path.startswith("/api/") else {}
+    return (
+        any("\0" in value for _name, values in typed.lists() for value in values)
+        if typed
+        else False
+    )
 
 
 def _page(request: HttpRequest, status: int, reason: str = "") -> HttpResponse:

@@ -76,3 +76,20 @@ def test_closed_account_loses_its_session(house: make.House) -> None:
     house.member.is_active = False
     house.member.save(update_fields=["is_active"])
     assert client.get("/").status_code == 302
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["/requests/?q=a%00b", "/api/v1/offers?card=%00", "/nowhere%00/"])
+def test_nul_signs_are_refused_for_all(house: make.House, path: str) -> None:
+    client = Client()
+    client.force_login(house.admin)
+    answer = client.get(path)
+    assert answer.status_code == 400
+    assert b"NUL" in answer.content
+
+
+@pytest.mark.django_db
+def test_nul_sign_in_a_form_is_refused(house: make.House) -> None:
+    client = Client()
+    client.force_login(house.admin)
+    assert client.post("/language/", {"language": "e\0n"}).status_code == 400
