@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ from pathlib import Path
 import httpx
 
 from governance.config.env import ROOT
-from governance.plumbing.supervisor import free_port
+from governance.plumbing.supervisor import LOOPBACK
 
 START_SECONDS = 150
 OF_THE_SURROUNDINGS = {"DATABASE_URL", "CELERY_BROKER_URL", "DATA_DIR", "PORT", "DEMO"}
@@ -24,6 +25,13 @@ def surroundings(data_dir: Path, **variables: str) -> dict[str, str]:
     """The environment of a person who chose `data_dir`."""
     inherited = {k: v for k, v in os.environ.items() if k not in OF_THE_SURROUNDINGS}
     return {**inherited, "DATA_DIR": str(data_dir), **variables}
+
+
+def any_port() -> int:
+    """A port that nobody uses."""
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        return int(probe.getsockname()[1])
 
 
 @dataclass
@@ -70,7 +78,7 @@ class Living:
 @contextmanager
 def living(data_dir: Path, *, demo: bool, port: int | None = None) -> Iterator[Living]:
     """`manage.py run` from its start to its healthy state; stopped at the end."""
-    port = port or free_port(8190)
+    port = port or any_port()
     output = data_dir.with_name(f"{data_dir.name}.output")
     with output.open("w") as file:
         process = subprocess.Popen(

@@ -19,9 +19,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from governance.config.env import ROOT
-from governance.plumbing.supervisor import free_port
 from governance.portal.demo.cast import DOMAIN, PASSWORD
-from tests.journeys.living import Living, Person, living, wait
+from tests.journeys.living import Living, Person, any_port, wait
 
 pytestmark = [
     pytest.mark.proof,
@@ -32,12 +31,6 @@ SHANGHAI = ZoneInfo("Asia/Shanghai")
 NODE = "journey-01"
 SHARE = 0.21
 """Memory bandwidth share of the journey's cards while they work."""
-
-
-@pytest.fixture(scope="module")
-def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Living]:
-    with living(tmp_path_factory.mktemp("loop") / "data", demo=True) as system:
-        yield system
 
 
 def somebody(system: Living, role: str) -> Person:
@@ -96,7 +89,7 @@ def node(
     system: Living, operator: Person, folder: Path, cards: list[dict[str, Any]], start: datetime
 ) -> Iterator[str]:
     """A node enrolled by its page, with the real collector playing its series; its page."""
-    port = free_port(8170)
+    port = any_port()
     page = operator.post(
         "/nodes/new/",
         **{"name": NODE, "mode": "pull", "address": f"http://127.0.0.1:{port}"},
@@ -134,11 +127,11 @@ def rows(person: Person, name: str, **asked: str) -> list[dict[str, Any]]:
     return person.get(f"/api/v1/reports/{name}/", **span, **asked).json()["rows"]
 
 
-def test_the_five_steps(system: Living, tmp_path: Path) -> None:
+def test_the_five_steps(demonstration: Living, tmp_path: Path) -> None:
     roles = ("researcher", "approver", "finance", "operator")
     with ExitStack() as stack:
-        people = [stack.enter_context(somebody(system, role)) for role in roles]
-        walk(system, tmp_path, *people)
+        people = [stack.enter_context(somebody(demonstration, role)) for role in roles]
+        walk(demonstration, tmp_path, *people)
 
 
 def walk(

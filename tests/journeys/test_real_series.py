@@ -18,8 +18,7 @@ import pytest
 
 from governance.config.env import ROOT
 from governance.plumbing.embedded import Postgres, ensure_servers
-from governance.plumbing.supervisor import free_port
-from tests.journeys.living import Living, living, surroundings, wait
+from tests.journeys.living import Living, any_port, living, surroundings, wait
 
 pytestmark = [
     pytest.mark.proof,
@@ -107,7 +106,7 @@ def collector(
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """The real collector, playing the file as fast as it can with the recorded times; its node
     is enrolled under the file's name."""
-    port = free_port(8180)
+    port = any_port()
     script = ENROL.format(node=series.stem, address=f"http://127.0.0.1:{port}")
     (folder / "token").write_text(system.manage("shell", "-c", script).split()[-1])
     with (folder / "log").open("w") as log:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 import time_machine
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 
 from governance.plumbing import outbox
 from governance.plumbing.models import OutboxEvent
@@ -73,3 +73,19 @@ def test_lag_is_the_age_of_the_oldest_due_event(heard: list[object]) -> None:
         _emit()
         clock.shift(90)
         assert outbox.lag_seconds() == 90
+
+
+def test_failing_sql_of_a_handler_spoils_nothing_else(heard: list[object]) -> None:
+    def listen(_payload: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT * FROM nowhere")
+
+    outbox._handlers["test.bad"] = [listen]
+    outbox.emit(kind="test.bad", payload={}, key="bad")
+    _emit("good")
+    try:
+        assert outbox.drain() == 2
+    finally:
+        del outbox._handlers["test.bad"]
+    assert len(heard) == 1
+    assert "nowhere" in OutboxEvent.objects.get(key="bad").last_error
