@@ -107,9 +107,7 @@ def hardware(
     return Hardware(
         slug=card.slug,
         matrix=matrix,
-        matrix8=sustained(card, watts, card.fp8_flops, k) * k["fp8.all"]
-        if card.fp8_flops
-        else matrix,
+        matrix8=sustained(card, watts, card.fp8_flops, k) if card.fp8_flops else matrix,
         attention_peak=matrix,
         bandwidth=speed,
         memory_share=pick(k, "stream", "gddr" if gddr else "hbm", "hbm"),

@@ -191,11 +191,18 @@ class Training:
         self.cards = row.cards or self._cards()
         self.hw = hardware_of(row, k, self.cards)
         self.stack: Stack = training_stack(
-            row.cfg.get("engine", ""), row.cfg.get("stack", ""), self.hw.arch, k
+            self._engine(), row.cfg.get("stack", ""), self.hw.arch, k
         )
         self.job = self._job()
         self.laid_sequences: int | None = None
         self.plan, self.parts, self.memory = self._laid_out()
+
+    def _engine(self) -> str:
+        """The engine named; one that is not known but splits tensors or layers is Megatron-like."""
+        name = self.row.cfg.get("engine", "").lower()
+        split = self.row.whole("tp", 1) * self.row.whole("pp", 1) > 1
+        known = name in ENGINE_CLASS or "stack" in self.row.cfg
+        return "megatron-modern" if split and not known else name
 
     def _cards(self) -> int:
         if self.row.metric == "gpu_hours" and self.row.batch_tokens:

@@ -100,6 +100,8 @@ class Stack:
     """Share of the node's network that gathers of sharded parameters reach, at least one wire."""
     selective: float
     """Part of the forward pass that selective recompute repeats."""
+    fp8: float
+    """Share of the sustained 8-bit rate that scaling and casts leave."""
     states: float
     """Bytes a trained parameter where not stated: weights, gradients, optimiser."""
     overlap: float
@@ -139,6 +141,7 @@ def training_stack(engine: str, given: str, arch: str, k: Values) -> Stack:
         scores=k["scores.unfused"] if name in UNFUSED else of("scores"),
         shard_network=pick(k, "shard_network", f"{klass}.{arch}", name, klass, "eager"),
         selective=of("selective"),
+        fp8=of("fp8"),
         states=of("states"),
         overlap=of("overlap"),
         vocabulary_bytes=of("vocabulary"),

@@ -73,7 +73,8 @@ def step(
     tokens = plan.micro_batch * job.seq / cp
     width = model.hidden / t
     fill = tokens / (tokens + k["fill_tokens.all"]) * width / (width + k["fill_width.all"])
-    rate = (hw.matrix8 if job.fp8 else hw.matrix) * fill
+    eight = max(hw.matrix, hw.matrix8 * stack.fp8)
+    rate = (eight if job.fp8 else hw.matrix) * fill
     stream = hw.bandwidth * hw.memory_share
 
     weights_pass = 1.0 if job.adapters else 2.0
