@@ -249,7 +249,11 @@ LOGGING = {
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
-    "loggers": {"governance": {"level": "INFO"}, "django_structlog": {"level": "WARNING"}},
+    "loggers": {
+        "governance": {"level": "INFO"},
+        "django_structlog": {"level": "WARNING"},
+        "httpx": {"level": "WARNING"},
+    },
 }
 SILENCED_SYSTEM_CHECKS: list[str] = []
 TEST_RUNNER = "django.test.runner.DiscoverRunner"

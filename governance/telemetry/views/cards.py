@@ -106,6 +106,7 @@ def card(request: HttpRequest, card_id: int) -> HttpResponse:
         for row in rows
         if row["throttle"] and row["throttle"] != "idle"
     ]
+    gaps = list(queries.gaps_of(found, period))
     peaks = queries.peaks(viewer, found)
     newest = rows[-1] if rows else None
     return render(
@@ -125,7 +126,8 @@ def card(request: HttpRequest, card_id: int) -> HttpResponse:
             "reasons": presenting.reasons_of(rows),
             "throttled": len(marks),
             "outages": outages,
-            "gaps": queries.gaps_of(found, period),
+            "gaps": gaps,
+            "holes": len(outages) + len(gaps),
             "holdings": queries.holdings_of(viewer, found)[:20],
             "peaks": presenting.peak_table(peaks, request.GET, f"/cards/{found.pk}/peaks.csv"),
             "now": now,
