@@ -74,12 +74,9 @@ class DomainErrorMiddleware:
 def _has_nul(request: HttpRequest) -> bool:
     if "%00" in request.META.get("QUERY_STRING", "") or "\0" in request.path:
         return True
-    typed = request.POST if not request.path.startswith("/api/") else {}
-    return (
-        any("\0" in value for _name, values in typed.lists() for value in values)
-        if typed
-        else False
-    )
+    if request.path.startswith("/api/"):
+        return False
+    return any("\0" in value for _name, values in request.POST.lists() for value in values)
 
 
 def _page(request: HttpRequest, status: int, reason: str = "") -> HttpResponse:

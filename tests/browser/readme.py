@@ -1,6 +1,6 @@
 """The README's picture: a manager's home in the demonstration.
 
-    python -m tests.browser.readme http://127.0.0.1:8000
+python -m tests.browser.readme http://127.0.0.1:8000
 """
 
 from __future__ import annotations

@@ -24,9 +24,7 @@ GRAVE = {"serious", "critical"}
 
 
 @pytest.fixture
-def base(
-    live_server: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> str:
+def base(live_server: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A served demonstration with three days of readings."""
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
     monkeypatch.setattr(machines, "HISTORY_DAYS", 3)
