@@ -47,19 +47,19 @@ def round_exact(
     `half_up` and `half_even` go to the nearest, ties away from zero or to the even digit;
     `down` cuts towards zero. A minus sign never stands before zero.
     """
-    scaled = abs(Fraction(value)) * 10**places
-    whole, rest = divmod(scaled.numerator, scaled.denominator)
+    above, below = value.as_integer_ratio()
+    whole, rest = divmod(abs(above) * 10**places, below)
     twice = 2 * rest
     if mode == "half_up":
-        up = twice >= scaled.denominator
+        up = twice >= below
     elif mode == "half_even":
-        up = twice > scaled.denominator or (twice == scaled.denominator and whole % 2 == 1)
+        up = twice > below or (twice == below and whole % 2 == 1)
     elif mode == "down":
         up = False
     else:
         raise ValueError(f"unknown rounding mode {mode!r}: one of {', '.join(ROUNDING_MODES)}")
     units = whole + up
-    return _EXACT.scaleb(Decimal(-units if value < 0 else units), -places)
+    return _EXACT.scaleb(Decimal(-units if above < 0 else units), -places)
 
 
 @dataclass(frozen=True, slots=True)

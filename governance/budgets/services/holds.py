@@ -147,6 +147,8 @@ def record_spending(
         if hold_key is not None:
             covering |= Budget.objects.filter(hold_shares__hold__key=hold_key)
         budgets = _lock(covering)
+        if not budgets:
+            return
         hold = Hold.objects.filter(key=hold_key, released_at=None).first() if hold_key else None
         sums: dict[tuple[int, str, date], Decimal] = defaultdict(Decimal)
         by_id = {budget.pk: budget for budget in budgets}
