@@ -17,6 +17,7 @@ from governance.catalog.domain import (
     load_presets,
 )
 from governance.catalog.domain.figures import RANK, UNITS
+from governance.catalog.domain.notes import NOTES
 
 
 def bandwidths(slug: str) -> list[float]:
@@ -107,6 +108,11 @@ def test_presets_are_many_and_their_sizes_agree() -> None:
     families = {preset.family for preset in presets.values()}
     assert {"LLaMA", "Qwen", "GLM", "DeepSeek", "Mistral", "Baichuan"} <= families
     assert all(preset.source for preset in presets.values())
+
+
+def test_notes_can_be_translated() -> None:
+    figures = [figure for found in load_figures().values() for figure in found]
+    assert {figure.note for figure in figures if figure.note} == set(NOTES)
 
 
 def test_cards_agree_with_the_compiled_list(shared_dir: Path) -> None:
