@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from statistics import median
 
-from django.test import Client
+from django.conf import settings
+from django.test import Client, override_settings
 
 from governance.accounts.models import Grant, User
 from governance.reports import queries, services
@@ -29,6 +30,17 @@ def run() -> tuple[Mapping[str, float], Mapping[str, str]]:
     units = {"cards": "cards", "days": "days"}
     figures["judge_s"] = _seconds(lambda: services.judge(day=today, now=now))
     units["judge_s"] = "s"
+    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    storages = {**settings.STORAGES, "staticfiles": plain}
+    with override_settings(STORAGES=storages, ALLOWED_HOSTS=["*"]):
+        _reports(figures, units, asked, now)
+    return figures, units
+
+
+def _reports(
+    figures: dict[str, float], units: dict[str, str], asked: Mapping[str, str], now: datetime
+) -> None:
+    today = _fleet.TODAY
     client = Client()
     person = User.objects.create(email="bench@example.test", name="Bench")
     Grant.objects.create(user=person, role="approver", starts_on=today - timedelta(days=900))
@@ -43,7 +55,6 @@ def run() -> tuple[Mapping[str, float], Mapping[str, str]]:
             lambda address=address: _ok(client, address, asked)  # type: ignore[misc]
         )
         units |= {f"{key}_query_ms": "ms", f"{key}_page_ms": "ms"}
-    return figures, units
 
 
 def _ok(client: Client, address: str, asked: Mapping[str, str]) -> None:

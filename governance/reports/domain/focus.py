@@ -187,6 +187,7 @@ def instant(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+@lru_cache(maxsize=8192)
 def quantity_text(value: Fraction) -> Decimal:
     """A quantity of hours or periods at twelve places."""
     found = round_exact(value, 12)

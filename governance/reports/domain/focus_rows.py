@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
-from governance.kernel.money import apportion, round_exact
-from governance.kernel.periods import Period, cut
+from governance.kernel.money import round_exact
+from governance.kernel.periods import Period, calendar_start, cut, seconds
 from governance.reports.domain.focus import (
     EMPTY,
     TAX_12,
@@ -26,6 +27,8 @@ from governance.reports.domain.focus import (
 
 PLACES = 8
 """Amortised parts add up at this decimal place."""
+
+UNKNOWN_USE = DayUse()
 
 
 def base(contract: Contract) -> Row:
@@ -166,12 +169,18 @@ def _billed(contract: Contract, common: Row, charge: Charge) -> Row:
     }
 
 
+@lru_cache(maxsize=1024)
+def price_details(cards: int, model: str) -> str:
+    """What a price is for."""
+    return _json({"GpuCount": cards, "x_GpuModel": model})
+
+
 def _sku(contract: Contract) -> Row:
     return {
         "SkuId": contract.sku_id,
         "SkuPriceId": contract.sku_price_id,
         "SkuMeter": "GPU rental",
-        "SkuPriceDetails": _json({"GpuCount": contract.cards, "x_GpuModel": contract.card_model}),
+        "SkuPriceDetails": price_details(contract.cards, contract.card_model),
         "ResourceId": contract.resource_id,
         "ResourceName": contract.resource_name,
         "ResourceType": "GPU instance",
@@ -234,37 +243,73 @@ class Part:
 
     period: Period
     amount: Decimal
+    seconds: int
+
+
+@lru_cache(maxsize=8192)
+def days_of(period: Period, tz: tzinfo) -> tuple[tuple[Period, datetime, int], ...]:
+    """The period's local days: the piece within it, the day's own start, the piece's seconds."""
+    return tuple(
+        (piece, calendar_start(piece.start, "day", tz), int(seconds(piece.elapsed)))
+        for piece in cut(period, "day", tz)
+    )
+
+
+def spread(amount: Decimal, weights: Sequence[int]) -> list[Decimal]:
+    """The amount by whole-number weights at the eighth place: cut towards zero, what is missing
+    goes to the largest remainders, ties to the first. The parts add up to the amount."""
+    whole, sign = sum(weights), -1 if amount < 0 else 1
+    units = int(abs(amount).scaleb(PLACES))
+    parts, rests = zip(*(divmod(units * weight, whole) for weight in weights), strict=True)
+    missing = units - sum(parts)
+    more = set(sorted(range(len(parts)), key=lambda i: (-rests[i], i))[:missing])
+    return [Decimal(sign * (part + (i in more))).scaleb(-PLACES) for i, part in enumerate(parts)]
 
 
 def amortise(charges: Iterable[Charge], tz: tzinfo, ends_at: datetime | None) -> list[Part]:
     """Every prepaid line spread over the local days of its own period by elapsed time, largest
     remainder at the eighth place, credits likewise; days are summed. What still lies after the
     rental's end is written off on its last day, so that nothing is lost."""
-    days: dict[Period, Decimal] = {}
+    days: dict[datetime, Part] = {}
     rest = Decimal(0)
-    last: Period | None = None
     for charge in charges:
         if charge.kind not in ("charge", "credit"):
             continue
-        pieces = list(cut(charge.period, "day", tz))
-        hours = [piece.hours for piece in pieces]
-        whole = sum(hours, Fraction(0))
-        shares = [Fraction(charge.amount) * h / whole for h in hours]
-        for piece, amount in zip(pieces, apportion(shares, charge.amount, PLACES), strict=True):
+        pieces = days_of(charge.period, tz)
+        amounts = spread(charge.amount, [length for _, _, length in pieces])
+        for (piece, day, length), amount in zip(pieces, amounts, strict=True):
             if ends_at is not None and piece.start >= ends_at:
                 rest += amount
                 continue
-            days[piece] = days.get(piece, Decimal(0)) + amount
-            last = piece if last is None or piece.start > last.start else last
-    if last is not None and rest:
-        days[last] += rest
-    merged: dict[datetime, Part] = {}
-    for piece, amount in days.items():
-        day = next(cut(piece, "day", tz)).start
-        known = merged.get(day)
-        longer = piece if known is None or piece.elapsed > known.period.elapsed else known.period
-        merged[day] = Part(longer, amount if known is None else known.amount + amount)
-    return [merged[day] for day in sorted(merged)]
+            known = days.get(day)
+            if known is None:
+                days[day] = Part(piece, amount, length)
+            else:
+                longer = known if known.seconds >= length else Part(piece, amount, length)
+                days[day] = Part(longer.period, known.amount + amount, longer.seconds)
+    order = sorted(days)
+    if order and rest:
+        last = days[order[-1]]
+        days[order[-1]] = Part(last.period, last.amount + rest, last.seconds)
+    return [days[day] for day in order]
+
+
+@lru_cache(maxsize=8192)
+def unit_hours(length: int, quantity: int) -> Decimal:
+    """So many seconds of so many units in hours."""
+    return quantity_text(Fraction(length * quantity, 3600))
+
+
+@lru_cache(maxsize=8192)
+def applied(contract: str, hours: Decimal) -> str:
+    """The commitment that a covered row draws on."""
+    element = {
+        "ContractId": contract,
+        "ContractCommitmentId": contract,
+        "ContractCommitmentAppliedQuantity": float(hours),
+        "ContractCommitmentAppliedUnit": "Hours",
+    }
+    return _json({"Elements": [element]})
 
 
 def _amortised(
@@ -295,10 +340,12 @@ def _amortised(
     for part in amortise(charges, tz, contract.ends_at):
         if part.period.start not in month:
             continue
-        hours = quantity_text(part.period.hours * contract.quantity)
-        day = use.get(part.period.start, DayUse())
+        hours = unit_hours(part.seconds, contract.quantity)
+        day = use.get(part.period.start, UNKNOWN_USE)
         unused = min(hours, day.unused_hours)
-        wasted = round_exact(Fraction(part.amount) * Fraction(unused) / Fraction(hours), PLACES)
+        wasted = Decimal(0)
+        if unused:
+            wasted = round_exact(Fraction(part.amount) * Fraction(unused) / Fraction(hours), PLACES)
         dated = shared | {
             "ChargePeriodStart": instant(part.period.start),
             "ChargePeriodEnd": instant(part.period.end),
@@ -317,12 +364,6 @@ def _covered(
         listed = round_exact(Fraction(cost) / Fraction(hours), PLACES)
     total = number(listed * hours)
     quantity, used = number(hours), status == "Used"
-    applied = {
-        "ContractId": contract.id,
-        "ContractCommitmentId": contract.id,
-        "ContractCommitmentAppliedQuantity": float(hours),
-        "ContractCommitmentAppliedUnit": "Hours",
-    }
     share = day.bandwidth_share
     return dated | {
         "EffectiveCost": number(cost),
@@ -337,7 +378,7 @@ def _covered(
         "ConsumedUnit": "Hours" if used else "",
         "ResourceId": contract.resource_id if used else contract.id,
         "ResourceName": contract.resource_name if used else "",
-        "ContractApplied": _json({"Elements": [applied]}),
+        "ContractApplied": applied(contract.id, hours),
         "x_ChargeKey": f"{contract.id}:{dated['ChargePeriodStart']}:{status}",
         "x_BandwidthUtil": number(share) if share is not None and used else "",
     }
