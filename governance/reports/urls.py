@@ -1,11 +1,20 @@
 from django.urls import URLPattern, path, re_path
 
-from governance.reports import api, deciding_views, views
+from governance.reports import api, deciding_views, export_views, views
 
 app_name = "reports"
 urlpatterns: list[URLPattern] = [
     path("reports/", views.index, name="index"),
     path("reports/key-figures/", views.key_figures, name="key_figures"),
+    path("reports/exports/", export_views.exports, name="exports"),
+    path(
+        "reports/exports/<str:month>/statement.pdf", export_views.month_statement, name="statement"
+    ),
+    path(
+        "reports/exports/<str:month>/focus-<str:version>.zip", export_views.focus_file, name="focus"
+    ),
+    path("reports/exports/<str:month>/journal.csv", export_views.journal, name="journal"),
+    path("reports/exports/<str:month>/ledger.beancount", export_views.beancount, name="beancount"),
     path("reports/prices/", views.prices, name="prices"),
     path("reports/flags/", deciding_views.flags, name="flags"),
     path("reports/flags/<int:pk>/", deciding_views.recommendation, name="recommendation"),

@@ -89,7 +89,7 @@ def saved_views(viewer: Actor) -> QuerySet[SavedView]:
 )
 def downgrade(viewer: Actor, params: Params) -> Result:
     """The plain 30 % rule beside the diagnosed verdict, per rental, as last judged."""
-    rows = [row_of(one) for one in latest(viewer, params)]
+    rows = [row_of(one) for one in latest(viewer, params).defer("evidence", "settings")]
     counts = score([(row["plain_flag"], row["outcome"]) for row in rows])
     columns = (
         Column("rental", N_("Rental")),
