@@ -16,7 +16,7 @@ from governance.rentals import services
 def charge_rentals() -> int:
     """Post what fell due (hourly looks, daily charges) and begin or end what is due to."""
     now = clock.now()
-    run = services.charge_rentals(actor=SYSTEM, until=now, now=now)
+    run = services.charge_rentals(actor=SYSTEM, until=now, now=now, workers=2)
     services.advance_states(actor=SYSTEM, now=now)
     return run.charges
 

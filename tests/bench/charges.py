@@ -44,7 +44,9 @@ def run() -> tuple[Mapping[str, float], Mapping[str, str]]:
         )
         services.create_rental(actor=SYSTEM, spec=spec, now=START)
     until = START + timedelta(days=DAYS)
-    first = _seconds(lambda: services.charge_rentals(actor=SYSTEM, until=until, now=until))
+    first = _seconds(
+        lambda: services.charge_rentals(actor=SYSTEM, until=until, now=until, workers=2)
+    )
     charges = Charge.objects.count()
     if charges != RENTALS * DAYS:
         raise RuntimeError(f"{charges} charges, {RENTALS * DAYS} expected")

@@ -41,6 +41,19 @@ def test_two_workers_charge_once_every_time(attempt):
     check_two_workers()
 
 
+def test_two_workers_of_one_run_share_the_rentals():
+    house = make_house()
+    money = budget("10000", project_id=house.project.pk, first_day=date(2026, 10, 1))
+    own = [rental(house.project, end=local(2026, 10, 4)) for _ in range(5)]
+    run = services.charge_rentals(
+        actor=house.finance, until=local(2026, 10, 9), now=local(2026, 10, 9), workers=2
+    )
+    assert (run.rentals, run.charges, run.failed) == (5, 15, [])
+    assert [amounts(one) for one in own] == [["240"] * 3] * 5
+    assert figures(money) == ("0", "3600")
+    assert queries.faults() == []
+
+
 def test_without_the_lock_only_the_database_key_stops_the_second(monkeypatch):
     """Negative control: both workers read the rental uncharged; the unique key refuses one."""
     both_read = threading.Barrier(2, timeout=5)

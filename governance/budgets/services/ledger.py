@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -59,7 +59,7 @@ def post_many(*, actor: Actor, drafts: Sequence[Draft], now: datetime) -> dict[s
     for draft in drafts:
         _require_balance(draft)
     with transaction.atomic():
-        accounts = _accounts({ref for draft in drafts for ref, _ in draft.lines})
+        accounts = _accounts({ref.code: ref for draft in drafts for ref, _ in draft.lines})
         known = dict(
             Transaction.objects.filter(key__in=[draft.key for draft in drafts]).values_list(
                 "key", "pk"
@@ -151,8 +151,7 @@ def _new_ids(count: int) -> list[int]:
         return [pk for (pk,) in cursor.fetchall()]
 
 
-def _accounts(refs: Iterable[AccountRef]) -> dict[str, int]:
-    wanted = {ref.code: ref for ref in refs}
+def _accounts(wanted: Mapping[str, AccountRef]) -> dict[str, int]:
     found = dict(LedgerAccount.objects.filter(code__in=wanted).values_list("code", "pk"))
     if len(found) < len(wanted):
         LedgerAccount.objects.bulk_create(

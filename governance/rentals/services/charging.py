@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -46,22 +47,52 @@ class ChargeRun:
 
 
 def charge_rentals(
-    *, actor: Actor, until: datetime, now: datetime, rental_ids: Sequence[int] | None = None
+    *,
+    actor: Actor,
+    until: datetime,
+    now: datetime,
+    rental_ids: Sequence[int] | None = None,
+    workers: int = 1,
 ) -> ChargeRun:
     """Post every charge and credit that fell due until the time, rental by rental.
 
     Running it twice, late, or for a year at once gives the same charges: each rental remembers
     how far it is charged, and the database refuses a second row with the same key. A rental that
     cannot be charged (no exchange rate, busy) is left as it is, named, and tried again next time.
+    Several workers (threads with a connection each) overlap our work with the database's.
     """
     require(actor, "rentals.charge")
     due = Rental.objects.filter(next_charge_at__lte=until)
     if rental_ids is not None:
         due = due.filter(pk__in=rental_ids)
+    found = list(due.order_by("pk").values_list("pk", "project_id", "hold_key"))
+    if workers == 1:
+        return _charge_all(actor, found, until, now)
     run = ChargeRun()
-    for rental_id, project_id, hold_key in due.order_by("pk").values_list(
-        "pk", "project_id", "hold_key"
-    ):
+    with ThreadPoolExecutor(workers) as pool:
+        for part in pool.map(
+            lambda place: _charge_apart(actor, found[place::workers], until, now), range(workers)
+        ):
+            run.rentals += part.rentals
+            run.charges += part.charges
+            run.failed += part.failed
+    return run
+
+
+def _charge_apart(
+    actor: Actor, found: Sequence[tuple[int, int, str]], until: datetime, now: datetime
+) -> ChargeRun:
+    try:
+        return _charge_all(actor, found, until, now)
+    finally:
+        connection.close()
+
+
+def _charge_all(
+    actor: Actor, found: Sequence[tuple[int, int, str]], until: datetime, now: datetime
+) -> ChargeRun:
+    run = ChargeRun()
+    for rental_id, project_id, hold_key in found:
         run.rentals += 1
         try:
             run.charges += _charge(actor, rental_id, project_id, hold_key, until, now)
@@ -147,9 +178,10 @@ def _post(actor: Actor, rental: Rental, until: datetime, now: datetime) -> int:
     open_day = first_open_day()
     rows = [_charge_row(rental, components[e.code], e, open_day, now) for e in made]
     _store(rows)
+    accounts = _accounts(rental)
     budgets.post_many(
         actor=actor,
-        drafts=[_draft(rental, row, entry) for row, entry in zip(rows, made, strict=True)],
+        drafts=[_draft(accounts, rental, row, e) for row, e in zip(rows, made, strict=True)],
         now=now,
     )
     _roll(rental, rows, made, open_day)
@@ -253,13 +285,23 @@ def _store(rows: Sequence[_Row]) -> None:
         copy_csv(cursor, Charge._meta.db_table, _Row._fields, csv_chunks(rows))
 
 
-def _draft(rental: Rental, row: _Row, entry: Entry) -> budgets.Draft:
-    project = rental.project
-    cost = budgets.AccountRef(f"expense:project:{project.pk}", "expense", project.name)
-    tax = budgets.AccountRef(f"tax:{rental.vendor}"[:80], "asset", rental.vendor)
-    owed = budgets.AccountRef(f"payable:{rental.vendor}"[:80], "liability", rental.vendor)
+def _accounts(rental: Rental) -> tuple[budgets.AccountRef, ...]:
+    """Where a rental's cost, its tax, and what is owed for it are booked."""
+    project, vendor = rental.project, rental.vendor
+    return (
+        budgets.AccountRef(f"expense:project:{project.pk}", "expense", project.name),
+        budgets.AccountRef(f"tax:{vendor}"[:80], "asset", vendor),
+        budgets.AccountRef(f"payable:{vendor}"[:80], "liability", vendor),
+    )
+
+
+def _draft(
+    accounts: tuple[budgets.AccountRef, ...], rental: Rental, row: _Row, entry: Entry
+) -> budgets.Draft:
+    cost, tax, owed = accounts
+    place = f"{rental.pk}:{entry.kind}:{entry.start_local}:{entry.sequence}"
     return budgets.Draft(
-        key=f"charge:{rental.pk}:{entry.kind}:{entry.start_local}:{entry.sequence}",
+        key=f"charge:{place}",
         booked_on=row.booked_on,
         memo=f"R{rental.pk} {entry.kind} {entry.start_local}",
         lines=(
