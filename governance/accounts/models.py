@@ -178,7 +178,7 @@ class Membership(models.Model):
     user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
     team = models.ForeignKey(Team, models.CASCADE, related_name="memberships")
     role = models.CharField(
-        max_length=10, choices=[(r, roles.ROLE_NAMES[r]) for r in roles.TEAM_ROLES]
+        max_length=10, choices=[(r, _(roles.ROLE_NAMES[r])) for r in roles.TEAM_ROLES]
     )
     starts_on = models.DateField()
     ends_on = models.DateField(null=True)
@@ -203,7 +203,7 @@ class Grant(models.Model):
 
     user = models.ForeignKey(User, models.CASCADE, related_name="grants")
     role = models.CharField(
-        max_length=10, choices=[(r, roles.ROLE_NAMES[r]) for r in roles.GLOBAL_ROLES]
+        max_length=10, choices=[(r, _(roles.ROLE_NAMES[r])) for r in roles.GLOBAL_ROLES]
     )
     starts_on = models.DateField()
     ends_on = models.DateField(null=True)

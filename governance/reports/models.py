@@ -9,7 +9,10 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from governance.reports.domain.judgement import ACTIONABLE, KINDS
+from governance.reports.domain.judgement import ACTIONABLE
+from governance.reports.domain.judgement import KINDS as KIND_NAMES
+
+KINDS = {kind: _(name) for kind, name in KIND_NAMES.items()}
 
 
 def amount_field(**options: Any) -> models.DecimalField:

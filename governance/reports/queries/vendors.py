@@ -340,7 +340,7 @@ def outside_approval(viewer: Actor, params: Params) -> Result:
     rows += _unapproved(viewer, params)
     columns = (
         Column("kind", N_("What is wrong")),
-        Column("what", N_("Which")),
+        Column("what", N_("Thing")),
         Column("vendor", N_("Vendor")),
         Column("person", N_("Recorded by")),
         Column("hours", N_("Hours in the period"), "hours"),
