@@ -17,7 +17,7 @@ import httpx
 from governance.config.env import ROOT
 from governance.plumbing.supervisor import LOOPBACK
 
-START_SECONDS = 150
+START_SECONDS = 300
 OF_THE_SURROUNDINGS = {"DATABASE_URL", "CELERY_BROKER_URL", "DATA_DIR", "PORT", "DEMO"}
 
 

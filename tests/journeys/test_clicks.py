@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.proof,
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(600),
     pytest.mark.skipif(not crawl.CHROMIUM.exists(), reason="no Chromium: apt-get install chromium"),
 ]
 

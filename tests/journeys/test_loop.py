@@ -24,7 +24,7 @@ from tests.journeys.living import Living, Person, any_port, wait
 
 pytestmark = [
     pytest.mark.proof,
-    pytest.mark.timeout(500),
+    pytest.mark.timeout(600),
     pytest.mark.usefixtures("tidy_servers"),
 ]
 SHANGHAI = ZoneInfo("Asia/Shanghai")

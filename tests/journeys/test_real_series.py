@@ -22,7 +22,7 @@ from tests.journeys.living import Living, any_port, living, surroundings, wait
 
 pytestmark = [
     pytest.mark.proof,
-    pytest.mark.timeout(400),
+    pytest.mark.timeout(600),
     pytest.mark.usefixtures("tidy_servers"),
 ]
 

@@ -14,7 +14,7 @@ from tests.journeys.living import living, wait
 
 pytestmark = [
     pytest.mark.proof,
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(600),
     pytest.mark.usefixtures("tidy_servers"),
 ]
 

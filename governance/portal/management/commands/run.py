@@ -16,7 +16,7 @@ from governance.plumbing.tasks import QUEUES
 from governance.portal.demo import collectors
 from governance.portal.demo.cast import PASSWORD, PEOPLE
 
-READY_SECONDS = 120
+READY_SECONDS = 180
 ANSWER_SECONDS = 5
 CELERY = ("-m", "celery", "-A", "governance.config.celery")
 
