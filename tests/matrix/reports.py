@@ -9,6 +9,8 @@ ROUTES = [
     Route("reports:key_figures"),
     Route("reports:report", args=lambda w: ["utilization"]),
     Route("reports:export", args=lambda w: ["utilization", "csv"]),
+    Route("reports:prices"),
+    Route("reports:flags"),
     Route("api:reports"),
     Route("api:report", args=lambda w: ["utilization"]),
 ]

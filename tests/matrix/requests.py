@@ -99,6 +99,8 @@ ROUTES = [
     ),
     page("clone", "POST", args=asked, **ASKING),
     page("change", "POST", args=asked, data=lambda w: {"change": "renew"}, **OWN_SEEN),
+    page("plan_file", args=lambda w: [w.request.pk, "deepspeed"], allow=INSIDERS),
+    page("accuracy"),
     page("approvals", **MANAGERS),
     page("approval_row", **SIGN),
     page("delegations", **MANAGERS),
