@@ -17,8 +17,7 @@ TAKES_PART = MEMBERS | {"approver", "finance", "operator"}
 
 def prepare(world: Any) -> None:
     """A request that waits, a draft of the member's, a stand-in that the approver named."""
-    at = market.stage(world.house, world.now.replace(minute=0, second=0, microsecond=0))
-    world.market = at
+    at = world.market = market.stage(world.house, world.now.replace(minute=0, second=0))
     world.request = market.submitted(at)
     world.draft = market.draft(at)
     world.delegation = services.delegate(
@@ -76,8 +75,6 @@ ROUTES = [
     page("import"),
     page("forecast"),
     page("detail", args=asked, allow=INSIDERS),
-    page("plan_file", args=lambda w: [w.request.pk, "deepspeed"], allow=INSIDERS),
-    page("accuracy"),
     page("edit", args=drafted, **OWN),
     page("submit", "POST", args=drafted, **OWN),
     page("withdraw", "POST", args=asked, **OWN_SEEN),

@@ -21,15 +21,6 @@ ROUTES = declared()
 MARKS = {"pass": "passes", "forbidden": 403, "missing": 404}
 
 
-@pytest.fixture
-def world(house: make.House) -> World:
-    found = World(house=house, now=clock.now())
-    for room in rooms().values():
-        if hasattr(room, "prepare"):
-            room.prepare(found)
-    return found
-
-
 def test_every_route_is_declared() -> None:
     """A route nobody declared has not been thought about: add it to tests/matrix/ROOM.py."""
     assert sorted(set(existing()) - {route.name for route in ROUTES}) == []
@@ -47,10 +38,13 @@ def test_the_table_in_the_docs_is_up_to_date(pytestconfig: pytest.Config) -> Non
 @pytest.mark.timeout(300)
 @pytest.mark.django_db
 @pytest.mark.parametrize("room", sorted(rooms()))
-def test_answers(room: str, world: World) -> None:
+def test_answers(room: str, house: make.House) -> None:
     """Each route as each actor, each in a transaction of its own that is undone.
 
     Who is turned away leaves nothing behind but the trace of the attempt."""
+    world = World(house=house, now=clock.now())
+    if hasattr(rooms()[room], "prepare"):
+        rooms()[room].prepare(world)
     faults = []
     for route in rooms()[room].ROUTES:
         for actor in ACTORS:
