@@ -182,6 +182,8 @@ class Membership(models.Model):
     )
     starts_on = models.DateField()
     ends_on = models.DateField(null=True)
+    source = models.CharField(max_length=10, blank=True)
+    """oidc where the identity provider's claim made it; it may end it, too."""
 
     class Meta:
         verbose_name = _("membership")

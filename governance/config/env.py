@@ -32,6 +32,10 @@ class Env:
     allowed_hosts: tuple[str, ...]
     email_url: str
     log_json: bool
+    oidc: dict[str, str]
+    """server_url, client_id, secret, name, teams_claim; empty without OIDC_SERVER_URL."""
+    robots: dict[str, tuple[str, str, str]]
+    """dingtalk, feishu, wecom: client id, secret, agent id; those that are set."""
 
 
 def _text(name: str, default: str = "") -> str:
@@ -88,6 +92,37 @@ def _secret_key(data_dir: Path) -> str:
     return path.read_text(encoding="utf-8").strip()
 
 
+def _oidc() -> dict[str, str]:
+    server = _url("OIDC_SERVER_URL", ("https", "http"))
+    if not server:
+        return {}
+    found = {
+        "server_url": server,
+        "client_id": _text("OIDC_CLIENT_ID"),
+        "secret": _text("OIDC_CLIENT_SECRET"),
+        "name": _text("OIDC_NAME", "Single sign-on"),
+        "teams_claim": _text("OIDC_TEAMS_CLAIM"),
+    }
+    if not found["client_id"]:
+        raise WrongSetting("OIDC_CLIENT_ID: needed with OIDC_SERVER_URL")
+    return found
+
+
+def _robots() -> dict[str, tuple[str, str, str]]:
+    found = {}
+    for name in ("dingtalk", "feishu", "wecom"):
+        upper = name.upper()
+        client, secret = _text(f"{upper}_CLIENT_ID"), _text(f"{upper}_CLIENT_SECRET")
+        agent = _text(f"{upper}_AGENT_ID")
+        if client and not secret:
+            raise WrongSetting(f"{upper}_CLIENT_SECRET: needed with {upper}_CLIENT_ID")
+        if client and name == "wecom" and not agent:
+            raise WrongSetting("WECOM_AGENT_ID: needed with WECOM_CLIENT_ID (the corp id)")
+        if client:
+            found[name] = (client, secret, agent)
+    return found
+
+
 def read() -> Env:
     """Read and check every variable; raises WrongSetting with the name and what would be right."""
     data_dir = Path(os.environ.get("DATA_DIR") or ROOT / "var").absolute()
@@ -107,6 +142,8 @@ def read() -> Env:
         allowed_hosts=hosts or tuple({host, "127.0.0.1", "localhost", "[::1]"}),
         email_url=_url("EMAIL_URL", ("smtp", "smtps", "console")),
         log_json=_flag("LOG_JSON", False),
+        oidc=_oidc(),
+        robots=_robots(),
     )
 
 

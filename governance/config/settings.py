@@ -1,6 +1,7 @@
 """Django settings; every value that varies comes from `env`."""
 
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import plotly
@@ -47,6 +48,7 @@ INSTALLED_APPS = [
     "allauth.socialaccount.providers.openid_connect",
     "allauth.socialaccount.providers.dingtalk",
     "allauth.socialaccount.providers.feishu",
+    "governance.accounts.wecom",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -134,6 +136,34 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 900
 ACCOUNT_RATE_LIMITS = {"login": "10/m/ip", "login_failed": "10/m/ip,5/300s/key"}
+SOCIALACCOUNT_ADAPTER = "governance.accounts.adapter.SocialAdapter"
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = True
+SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
+SOCIALACCOUNT_PROVIDERS: dict[str, Any] = {
+    name: {"APPS": [{"client_id": client, "secret": secret, "settings": {"agent_id": agent}}]}
+    for name, (client, secret, agent) in ENV.robots.items()
+}
+if ENV.oidc:
+    _oidc_app = {
+        "provider_id": "oidc",
+        "name": ENV.oidc["name"],
+        "client_id": ENV.oidc["client_id"],
+        "secret": ENV.oidc["secret"],
+        "settings": {"server_url": ENV.oidc["server_url"]},
+    }
+    SOCIALACCOUNT_PROVIDERS["openid_connect"] = {"APPS": [_oidc_app], "OAUTH_PKCE_ENABLED": True}
+OIDC_TEAMS_CLAIM = ENV.oidc.get("teams_claim", "")
+_SIGN_IN_HOSTS = [
+    host
+    for name, host in {
+        "dingtalk": "https://login.dingtalk.com",
+        "feishu": "https://open.feishu.cn",
+        "wecom": "https://login.work.weixin.qq.com",
+    }.items()
+    if name in ENV.robots
+]
+if ENV.oidc:
+    _SIGN_IN_HOSTS.append("{0.scheme}://{0.netloc}".format(urlsplit(ENV.oidc["server_url"])))
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HTTPS
@@ -158,7 +188,7 @@ CONTENT_SECURITY_POLICY = {
         "img-src": ["'self'", "data:"],
         "connect-src": ["'self'"],
         "font-src": ["'self'"],
-        "form-action": ["'self'"],
+        "form-action": ["'self'", *_SIGN_IN_HOSTS],
         "frame-ancestors": ["'none'"],
         "base-uri": ["'none'"],
     }

@@ -123,6 +123,7 @@ class Migration(migrations.Migration):
                 ('role', models.CharField(choices=[('member', 'Member'), ('lead', 'Team lead')], max_length=10)),
                 ('starts_on', models.DateField()),
                 ('ends_on', models.DateField(null=True)),
+                ('source', models.CharField(blank=True, max_length=10)),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to=settings.AUTH_USER_MODEL)),
                 ('team', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to='accounts.team')),
             ],

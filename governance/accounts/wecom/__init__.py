@@ -1,0 +1,1 @@
+"""Sign-in by WeCom (企业微信) for django-allauth: a provider of a few lines."""

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class WeComConfig(AppConfig):
+    name = "governance.accounts.wecom"
+    label = "wecom"
