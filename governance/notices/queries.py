@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime, time
+from typing import Any
 
 from django.db.models import QuerySet
 
 from governance.accounts import queries as accounts
-from governance.accounts.models import User
 from governance.kernel.policy import Actor, require
 from governance.notices.domain.messages import KINDS
 from governance.notices.models import Channel, Notice, Preference, QuietHours
@@ -40,7 +40,7 @@ def quiet_hours(person_id: int) -> tuple[time, time] | None:
     return QuietHours.objects.filter(person_id=person_id).values_list("starts", "ends").first()
 
 
-def may_hear(person: User, project_id: int | None) -> bool:
+def may_hear(person: Any, project_id: int | None) -> bool:
     """Only open accounts, and only of projects that the person may (still) see."""
     if not person.is_active:
         return False
