@@ -107,6 +107,12 @@ def cards_for(viewer: Actor) -> QuerySet[Card]:
     return Card.objects.visible_to(viewer).select_related("node")
 
 
+def card_label(card_id: int | None) -> str:
+    """How a card is called in a sentence; empty where there is none."""
+    card = Card.objects.select_related("node").filter(pk=card_id).first() if card_id else None
+    return str(card) if card else ""
+
+
 def cards_matching(
     viewer: Actor, *, node: Node | None = None, held: bool | None = None, now: datetime
 ) -> list[Card]:

@@ -24,7 +24,6 @@ from governance.telemetry.services.packing import pack_closed
 from governance.telemetry.services.pull import claim_due, pull_nodes, unpack
 from governance.telemetry.services.retention import keep
 from governance.telemetry.services.rollup import roll_days, roll_hours, roll_up
-from governance.telemetry.services.telling import tell
 
 __all__ = [
     "Delivery",
@@ -54,7 +53,6 @@ __all__ = [
     "roll_hours",
     "roll_up",
     "rotate_token",
-    "tell",
     "tokens_of",
     "unpack",
 ]
