@@ -65,6 +65,10 @@ class Column:
     def is_figure(self) -> bool:
         return self.kind in WRITERS or self.kind == "figure"
 
+    @property
+    def is_date(self) -> bool:
+        return self.kind in DATES
+
     def of(self, row: Any) -> Any:
         return reach(row, self.value if self.value is not None else self.key)
 

@@ -42,27 +42,27 @@ class Contract:
 
 CONTRACTS = (
     Contract(
-        "pretraining", "pretraining", "Northwind Cloud", "cn-north-1", "h100-80gb-sxm5", 4,
+        "pretraining", "pretraining", "northwind-cloud", "cn-north-1", "h100-80gb-sxm5", 4,
         annual("168000.00"), began=290, ends=75,
     ),
     Contract(
-        "synthesis", "synthesis", "Northwind Cloud", "cn-north-1", "h100-80gb-sxm5", 2,
+        "synthesis", "synthesis", "northwind-cloud", "cn-north-1", "h100-80gb-sxm5", 2,
         hourly("18.60"), began=58, ends=None,
     ),
     Contract(
-        "captions", "captions", "Northwind Cloud", "cn-north-1", "h100-80gb-sxm5", 2,
+        "captions", "captions", "northwind-cloud", "cn-north-1", "h100-80gb-sxm5", 2,
         hourly("18.60"), began=44, ends=None,
     ),
     Contract(
-        "detection", "detection", "Delta Compute", "cn-east-2", "a800-80gb-sxm4", 4,
+        "detection", "detection", "delta-compute", "cn-east-2", "a800-80gb-sxm4", 4,
         monthly("7992.00"), began=143, ends=7,
     ),
     Contract(
-        "recognition", "recognition", "Delta Compute", "cn-east-2", "a800-80gb-sxm4", 4,
+        "recognition", "recognition", "delta-compute", "cn-east-2", "a800-80gb-sxm4", 4,
         monthly("7992.00"), began=395, ends=25,
     ),
     Contract(
-        "labelling", "detection", "Penguin GPU", "cn-south-1", "rtx-4090", 8,
+        "labelling", "detection", "penguin-gpu", "cn-south-1", "rtx-4090", 8,
         hourly("2.30"), began=40, ends=-2,
     ),
 )  # fmt: skip

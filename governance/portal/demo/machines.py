@@ -10,7 +10,7 @@ from governance.portal.demo.fleet import MACHINES, Machine
 from governance.telemetry import services as telemetry
 from governance.telemetry.domain.page import check_page
 
-HISTORY_DAYS = 62
+HISTORY_DAYS = 46
 AGENT = "demo-{name}"
 """The collectors' identity, the same in the history as in what they send themselves."""
 

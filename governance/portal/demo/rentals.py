@@ -42,7 +42,6 @@ def rent(company: Company, now: datetime) -> Mapping[str, int]:
                 project_id=company.projects[contract.project],
                 vendor=contract.vendor,
                 region=contract.region,
-                offer=f"{contract.vendor}, quote for the demonstration",
                 card_model=contract.card_model,
                 cards=contract.cards,
                 quantity=contract.cards,
