@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from governance.catalog.domain.packaged import name_of
 from governance.rentals.domain.lifecycle import STATES
 
 ZERO = Decimal(0)
@@ -98,7 +99,12 @@ class Rental(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"R{self.pk} {self.cards} x {self.card_model}"
+        return f"R{self.pk} {self.cards} × {self.card_name}"
+
+    @property
+    def card_name(self) -> str:
+        """What people call the card model."""
+        return name_of(self.card_model)
 
 
 class Component(models.Model):

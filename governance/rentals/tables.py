@@ -26,7 +26,7 @@ def rental_table(rows: QuerySet[Rental], params: QueryDict) -> Table:
             Column(
                 "cards",
                 _("Cards"),
-                value=lambda row: f"{row.cards} × {row.card_model}",
+                value=lambda row: f"{row.cards} × {row.card_name}",
                 sub=lambda row: row.vendor,
                 href=_link,
                 order="card_model",

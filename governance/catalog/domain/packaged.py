@@ -147,3 +147,9 @@ def load_presets() -> Mapping[str, ModelPreset]:
             kv_bytes_per_token=float(kv) if kv else None,
         )
     return MappingProxyType(found)
+
+
+def name_of(slug: str) -> str:
+    """What people call a card model; a model that is not packaged keeps its slug."""
+    known = load_cards().get(slug)
+    return known.name if known else slug

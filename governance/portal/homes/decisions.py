@@ -7,7 +7,6 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from governance.budgets import queries as budgets
-from governance.catalog.domain.packaged import load_cards
 from governance.kernel.policy import can
 from governance.portal.homes.links import link
 from governance.portal.homes.periods import Window
@@ -32,12 +31,6 @@ TERMS = {
 def term(kind: str) -> str:
     """A plan's kind in the reader's language."""
     return TERMS[kind]() if kind in TERMS else kind
-
-
-def card_name(slug: str) -> str:
-    """What people call a card model."""
-    known = load_cards().get(slug)
-    return known.name if known else slug
 
 
 def package_words(package: dict[str, Any] | None) -> str:
@@ -172,7 +165,7 @@ def renewals(viewer: Any, at: Window) -> list[Work]:
                 % {
                     "project": rental.project.name,
                     "cards": rental.cards,
-                    "card": card_name(rental.card_model),
+                    "card": rental.card_name,
                     "day": formats.short_day(rental.ends_at),
                 },
                 detail=_("%(vendor)s, since %(day)s")
@@ -210,7 +203,7 @@ def recommendations(viewer: Any, at: Window) -> list[Work]:
                 % {
                     "project": one.rental.project.name,
                     "cards": one.rental.cards,
-                    "card": card_name(one.rental.card_model),
+                    "card": one.rental.card_name,
                 },
                 detail=_("Bandwidth share %(share)s, coverage %(coverage)s; %(said)s")
                 % {
@@ -267,7 +260,7 @@ def to_answer(viewer: Any, at: Window) -> list[Work]:
                 % {
                     "project": one.rental.project.name,
                     "cards": one.rental.cards,
-                    "card": card_name(one.rental.card_model),
+                    "card": one.rental.card_name,
                 },
                 detail=_("Bandwidth share %(share)s, coverage %(coverage)s; %(said)s")
                 % {
