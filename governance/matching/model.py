@@ -29,22 +29,15 @@ class ModelShape:
     vocab: int
     kv_bytes: float
     tied: bool
+    layer_params: float
+    """Weights of one layer, all experts."""
+    layer_active: float
+    """Weights of one layer that one token passes through."""
 
     @property
     def embedding(self) -> float:
         """Weights of one vocabulary matrix."""
         return float(self.vocab) * self.hidden
-
-    @property
-    def layer_params(self) -> float:
-        """Weights of one layer, all experts."""
-        outside = self.embedding * (1 if self.tied else 2)
-        return (self.params - outside) / self.layers
-
-    @property
-    def layer_active(self) -> float:
-        """Weights of one layer that one token passes through."""
-        return self.layer_params - (self.params - self.active) / self.layers
 
     @property
     def multiplied(self) -> float:
@@ -75,10 +68,12 @@ def shape(
     tied = params < 4e9 or vocab is None
     if params - words * hidden * (1 if tied else 2) <= 0:
         raise ValueError("the vocabulary matrix is larger than the model")
+    used = min(active or params, params)
+    layer = (params - float(words) * hidden * (1 if tied else 2)) / layers
     per_token = kv_bytes or 2.0 * 2.0 * layers * hidden * kv_heads / heads
     return ModelShape(
         params=params,
-        active=min(active or params, params),
+        active=used,
         layers=layers,
         hidden=hidden,
         heads=heads,
@@ -86,6 +81,8 @@ def shape(
         vocab=words,
         kv_bytes=per_token,
         tied=tied,
+        layer_params=layer,
+        layer_active=layer - (params - used) / layers,
     )
 
 
