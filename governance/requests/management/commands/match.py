@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand
 
 from governance.catalog.domain import OfferView, load_presets
 from governance.kernel.errors import DomainError, Invalid
+from governance.kernel.reasons import Reason
 from governance.matching import MatchResult, RequestSpec, match, to_json
 from governance.matching.files import BadFile, read_offers
 from governance.matching.model import of_preset
@@ -59,7 +60,7 @@ class Command(BaseCommand):
     def _match(self, options: dict[str, Any]) -> None:
         result = match(self._spec(options), self._offers(options["offers"]), now=clock.now())
         if options["json"]:
-            self._print(to_json(result))
+            self._print(told(result))
         else:
             self._table(result)
 
@@ -110,3 +111,24 @@ class Command(BaseCommand):
         for fault in faults:
             self.stderr.write(fault)
         sys.exit(1)
+
+
+def told(result: MatchResult) -> Any:
+    """The result as JSON, with each reason in words and whether and how full memory is."""
+    answer = worded(to_json(result))
+    for package, cells in zip(result.packages, answer["packages"], strict=True):
+        memory = package.memory
+        cells["memory"] |= {"total": memory.total, "share": memory.share, "fits": memory.fits}
+    return answer
+
+
+def worded(value: Any) -> Any:
+    """The value with `words` beside each message id."""
+    if isinstance(value, list):
+        return [worded(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    found = {key: worded(item) for key, item in value.items()}
+    if set(value) == {"code", "text", "params"}:
+        found["words"] = str(Reason(value["code"], value["text"], value["params"]))
+    return found
