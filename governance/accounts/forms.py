@@ -13,7 +13,9 @@ from governance.accounts.domain import roles
 
 
 def day_field(label: Any, **options: Any) -> forms.DateField:
-    return forms.DateField(label=label, widget=forms.DateInput(attrs={"type": "date"}), **options)
+    return forms.DateField(
+        label=label, widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"), **options
+    )
 
 
 def role_choices(names: Iterable[str]) -> list[tuple[str, Any]]:

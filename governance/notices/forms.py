@@ -17,10 +17,14 @@ class PreferenceForm(forms.Form):
     """Mail for each kind, and quiet hours."""
 
     quiet_from = forms.TimeField(
-        label=_("No mail from"), required=False, widget=forms.TimeInput(attrs={"type": "time"})
+        label=_("No mail from"),
+        required=False,
+        widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"),
     )
     quiet_to = forms.TimeField(
-        label=_("to"), required=False, widget=forms.TimeInput(attrs={"type": "time"})
+        label=_("to"),
+        required=False,
+        widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"),
     )
 
     def __init__(self, *args: Any, **options: Any) -> None:

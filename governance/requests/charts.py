@@ -44,7 +44,7 @@ def cost_against_time(packages: Sequence[Package], deadline_hours: float | None)
                 "mode": "markers+text",
                 "x": [p.hours],
                 "y": [p.cost],
-                "text": [name],
+                "text": [name if p.pareto else ""],
                 "textposition": "top right",
                 "textfont": {"color": "$text", "size": 12},
                 "hoverinfo": "text",

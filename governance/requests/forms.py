@@ -85,13 +85,13 @@ class RequestForm(forms.Form):
         label=_("Purpose"),
         choices=choices(checklist.BUSINESS_TYPES, checklist.BUSINESS_TYPES),
     )
-    preset = forms.ChoiceField(label=_("Model"), required=False)
+    preset = forms.ChoiceField(label=_("Model, preset"), required=False)
     params_b = figure(_("Parameters"))
     method = forms.ChoiceField(
         label=_("Method"),
         choices=choices(METHODS, METHOD_NAMES),
     )
-    samples = figure(_("Samples"))
+    samples = figure(_("Training samples"))
     seq_len = figure(_("Length"))
     epochs = figure(_("Epochs"))
     tokens = figure(_("Tokens in all"), _("Instead of samples, epochs and length."))
@@ -277,9 +277,12 @@ class DelegationForm(forms.Form):
     """Who signs while somebody is away."""
 
     taker = forms.ChoiceField(label=_("Stand-in"))
-    starts_on = forms.DateField(label=_("From"), widget=forms.DateInput(attrs={"type": "date"}))
+    starts_on = forms.DateField(
+        label=_("From"), widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    )
     ends_on = forms.DateField(
-        label=_("Until, inclusive"), widget=forms.DateInput(attrs={"type": "date"})
+        label=_("Until, inclusive"),
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
 
     def __init__(self, *args: Any, people: Iterable[Any], **options: Any) -> None:

@@ -28,21 +28,21 @@ DEFAULT: dict[str, Any] = {
     "escalate_hours": 24,
     "expire_days": 14,
     "rules": [
-        {"name": "every request", "when": {}, "ability": "requests.approve", "count": 1},
+        {"name": N_("every request"), "when": {}, "ability": "requests.approve", "count": 1},
         {
-            "name": "large amount",
+            "name": N_("large amount"),
             "when": {"amount_from": "50000"},
             "ability": "requests.approve_finance",
             "count": 1,
         },
         {
-            "name": "annual contract",
+            "name": N_("annual contract"),
             "when": {"terms": ["annual"]},
             "ability": "requests.approve_finance",
             "count": 1,
         },
         {
-            "name": "budget nearly used",
+            "name": N_("budget nearly used"),
             "when": {"budget_states": ["tight"]},
             "ability": "requests.approve_finance",
             "count": 1,

@@ -41,3 +41,9 @@ def answer_word(answer: str) -> str:
 def term_word(term: str) -> str:
     """The name of a term."""
     return gettext(TERM_WORDS.get(term, term))
+
+
+@register.simple_tag
+def because(step: Any) -> str:
+    """Names of the rules that ask for the station."""
+    return ", ".join(gettext(name) for name in step.because)
