@@ -285,11 +285,7 @@ def make_change(actor: Any, pk: int, data: dict[str, Any]) -> int:
         "extend": ("ends_at",),
         "renew": ("ends_at",),
     }.get(kind, ("at",))
-    for name in needed:
-        if data.get(name) is None:
-            text = N_("The field %(name)s is needed for this change.")
-            raise Invalid(Reason("change_field", text, {"name": name}), name)
-    values = {name: data[name] for name in needed}
+    values = needed_values(data, needed)
     if kind in ("extend", "renew"):
         values["kind"] = kind
     act: Callable[..., int] = {
@@ -302,6 +298,65 @@ def make_change(actor: Any, pk: int, data: dict[str, Any]) -> int:
         "start": services.start_rental,
     }[kind]
     return act(actor=actor, rental_id=pk, reason=data["reason"], now=clock.now(), **values)
+
+
+class PartIn(serializers.Serializer[Any]):
+    """A further charge: a fee (amount), traffic (moved_bytes, included_gb, price_per_gb), or
+    bandwidth by its 95th percentile (samples_mbit, price_per_mbit)."""
+
+    kind = serializers.ChoiceField(["fee", "traffic", "bandwidth"])
+    amount = serializers.DecimalField(max_digits=20, decimal_places=8, required=False)
+    moved_bytes = serializers.IntegerField(min_value=0, required=False)
+    included_gb = AmountField(min_value=0, required=False)
+    price_per_gb = AmountField(min_value=0, required=False)
+    samples_mbit = serializers.ListField(
+        child=AmountField(min_value=0), min_length=1, max_length=100_000, required=False
+    )
+    price_per_mbit = AmountField(min_value=0, required=False)
+    reason = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
+
+
+class Parts(APIView):
+    """Charge a rental once for a fee or for what was measured; it falls due now."""
+
+    @extend_schema(request=PartIn, responses={201: RentalOut}, parameters=[KEY])
+    def post(self, request: Request, pk: int) -> Response:
+        rental = queries.rental_for(request.user, pk)
+        require(request.user, "rentals.manage", rental)
+        data = checked(PartIn, request)
+
+        def act() -> tuple[int, Any]:
+            charge_part(request.user, pk, data)
+            return 201, full(queries.rental_for(request.user, pk))
+
+        return once(request, act)
+
+
+def charge_part(actor: Any, pk: int, data: dict[str, Any]) -> None:
+    """The part's service with the fields it needs; Invalid names one that is missing."""
+    needed = {
+        "fee": ("amount",),
+        "traffic": ("moved_bytes", "included_gb", "price_per_gb"),
+        "bandwidth": ("samples_mbit", "price_per_mbit"),
+    }[data["kind"]]
+    values = needed_values(data, needed)
+    if data["kind"] == "fee":
+        values |= {"kind": "fee", "reason": data["reason"]}
+    act: Callable[..., int | None] = {
+        "fee": services.charge_once,
+        "traffic": services.charge_traffic,
+        "bandwidth": services.charge_percentile,
+    }[data["kind"]]
+    act(actor=actor, rental_id=pk, now=clock.now(), **values)
+
+
+def needed_values(data: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """The named values; Invalid names the first that is missing."""
+    for name in names:
+        if data.get(name) is None:
+            text = N_("The field %(name)s is needed for this change.")
+            raise Invalid(Reason("change_field", text, {"name": name}), name)
+    return {name: data[name] for name in names}
 
 
 class Months(APIView):

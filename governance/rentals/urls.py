@@ -26,5 +26,6 @@ api_urlpatterns = [
     path("rentals/<int:pk>/charges/", api.Charges.as_view(), name="rental-charges"),
     path("rentals/<int:pk>/preview/", api.RentalPreview.as_view(), name="rental-preview"),
     path("rentals/<int:pk>/changes/", api.Changes.as_view(), name="rental-changes"),
+    path("rentals/<int:pk>/parts/", api.Parts.as_view(), name="rental-parts"),
     path("months/", api.Months.as_view(), name="months"),
 ]

@@ -6,6 +6,8 @@ from decimal import Decimal
 import pytest
 from django.db import connection, transaction
 from django.db.utils import DatabaseError
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from governance.budgets import queries, services
 from governance.budgets.models import Budget, BudgetEntry, Hold
@@ -263,3 +265,46 @@ def test_budgets_of_a_time(house):
     assert queries.budgets_for_project(house.project.pk, NOW + timedelta(days=40)) == []
     assert NOVEMBER.start in own.period
     assert yuan("1") == yuan("1.0")
+
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["hold", "spend", "release", "credit"]),
+        st.integers(1, 900_000),
+        st.sampled_from("abc"),
+    ),
+    max_size=25,
+)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(steps)
+def test_any_run_of_holds_charges_and_releases_keeps_the_books(house, acts):
+    """Held is never below zero, no hold exceeds what was free, entries add up."""
+    with transaction.atomic():
+        own = budget("10000", project_id=house.project.pk)
+        team = budget("15000", team_id=house.team.pk)
+        for act, cents, key in acts:
+            amount = Decimal(cents).scaleb(-2)
+            own.refresh_from_db()
+            if act == "hold":
+                free = own.limit - own.held - own.spent
+                known = Hold.objects.filter(key=key).exists()
+                try:
+                    hold(house.project, amount, key)
+                except (Refused, Invalid):
+                    own.refresh_from_db()
+                else:
+                    assert known or amount <= free
+            elif act == "release":
+                services.release_hold(actor=SYSTEM, key=key, now=NOW)
+            else:
+                spend(house.project, -amount if act == "credit" else amount, key=key)
+            own.refresh_from_db()
+            team.refresh_from_db()
+            assert own.held >= 0
+            assert (own.held, own.spent) == (team.held, team.spent)
+        assert queries.faults() == []
+        transaction.set_rollback(True)

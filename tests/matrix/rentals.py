@@ -81,6 +81,13 @@ ROUTES = [
     Route("api:rental-preview", args=one, allow=INSIDERS),
     Route("api:rental-changes", args=one, allow=INSIDERS),
     Route("api:rental-changes", "POST", args=one, data=end, **MANAGERS),
+    Route(
+        "api:rental-parts",
+        "POST",
+        args=one,
+        data=lambda w: {"kind": "fee", "amount": "5"},
+        **MANAGERS,
+    ),
     Route("api:months", **CLOSERS),
     Route("api:months", "POST", data=lambda w: {"month": "2025-02-01"}, **CLOSERS),
 ]

@@ -287,3 +287,42 @@ def test_imported_rentals_go_on_from_what_was_paid(house):
     assert amounts(own) == ["3000"]
     with pytest.raises(Refused):
         services.create_rental(actor=SYSTEM, spec=made, now=local(2026, 11, 10))
+
+
+def test_a_disk_a_fee_and_measured_traffic_are_charged_from_their_time(house):
+    own = rental(house.project, tax=Tax(D("0.06"), False), end=local(2026, 10, 11))
+    charge(local(2026, 10, 3))
+    common = {"actor": house.operator, "rental_id": own.pk}
+    disk = Plan(kind="daily", price=D("2.00"))
+    services.add_component(kind="disk", plan=disk, starts_at=local(2026, 10, 4), **common)
+    now = local(2026, 10, 3, 1)
+    services.charge_once(kind="fee", amount=D("50.00"), reason="set-up", now=now, **common)
+    services.charge_traffic(
+        moved_bytes=1_500_000_000_000,
+        included_gb=D(1000),
+        price_per_gb=D("0.80"),
+        now=now,
+        **common,
+    )
+    assert (
+        services.charge_traffic(
+            moved_bytes=5, included_gb=D(1000), price_per_gb=D("0.80"), now=now, **common
+        )
+        is None
+    )
+    services.charge_percentile(
+        samples_mbit=[D(10)] * 19 + [D(900)], price_per_mbit=D("20"), now=now, **common
+    )
+    charge(local(2026, 10, 12))
+    sums = {}
+    for row in own.charges.all():
+        sums[row.kind] = sums.get(row.kind, 0) + row.net
+    assert sums == {"cards": 2400, "disk": 14, "fee": 50, "traffic": 400, "bandwidth": 200}
+    assert own.charges.get(kind="fee").tax == 3
+    assert queries.faults() == []
+    with pytest.raises(Invalid):
+        services.add_component(kind="disk", plan=disk, starts_at=local(2026, 10, 5), **common)
+    with pytest.raises(Denied):
+        services.charge_once(
+            actor=house.member, rental_id=own.pk, kind="fee", amount=D(1), reason="x", now=now
+        )

@@ -13,6 +13,12 @@ from governance.rentals.services.changing import (
 )
 from governance.rentals.services.charging import ChargeRun, advance_states, charge_rentals
 from governance.rentals.services.closing import close_month
+from governance.rentals.services.components import (
+    add_component,
+    charge_once,
+    charge_percentile,
+    charge_traffic,
+)
 from governance.rentals.services.importing import import_rentals
 from governance.rentals.services.opening import assign_cards, create_rental, open_rental
 from governance.rentals.services.reminding import remind
@@ -21,11 +27,15 @@ __all__ = [
     "ChargeRun",
     "ComponentSpec",
     "RentalSpec",
+    "add_component",
     "advance_states",
     "assign_cards",
     "change_price",
     "change_quantity",
+    "charge_once",
+    "charge_percentile",
     "charge_rentals",
+    "charge_traffic",
     "close_month",
     "create_rental",
     "end_rental",
