@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
@@ -43,6 +44,7 @@ def once(request: Request, act: Callable[[], tuple[int, Any]]) -> Response:
     return Response(body, status=status)
 
 
+@cache
 def page_of(serializer: type[serializers.BaseSerializer[Any]]) -> serializers.Serializer[Any]:
     """The document of a paged list of these."""
     return inline_serializer(
