@@ -83,6 +83,15 @@ def budget_for(viewer: Actor, budget_id: int) -> Budget:
     return found
 
 
+def by_id(budget_id: int) -> Budget:
+    """For the platform's own acts (no viewer); Missing (404) where there is none."""
+    rows = Budget.objects.select_related("team", "project__team", "cost_centre")
+    found = rows.filter(pk=budget_id).first()
+    if found is None:
+        raise Missing()
+    return found
+
+
 def listed(viewer: Actor, when: str, owner: str, at: datetime) -> QuerySet[Budget]:
     """Budgets of now, or (`when`) all, past or ahead; of one kind of owner, or of all."""
     rows = visible_to(viewer).order_by("-starts_at", "pk")

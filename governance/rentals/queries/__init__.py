@@ -4,6 +4,7 @@ from governance.rentals.queries.comparison import PlanComparison, plan_compariso
 from governance.rentals.queries.costs import COST_GROUPS, cost_rows
 from governance.rentals.queries.faults import faults
 from governance.rentals.queries.lists import (
+    by_id,
     changes_of,
     charges_of,
     component_rows,
@@ -32,6 +33,7 @@ __all__ = [
     "NOTHING_TO_CLOSE",
     "PlanComparison",
     "Preview",
+    "by_id",
     "changes_of",
     "charges_of",
     "closed_month",

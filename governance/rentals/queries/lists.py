@@ -95,6 +95,14 @@ def cost_totals(rental: Rental) -> dict[str, Decimal]:
     )
 
 
+def by_id(rental_id: int) -> Rental:
+    """For the platform's own acts (no viewer); Missing (404) where there is none."""
+    found = Rental.objects.select_related("project__team").filter(pk=rental_id).first()
+    if found is None:
+        raise Missing()
+    return found
+
+
 def rental_for(viewer: Actor, rental_id: int) -> Rental:
     """One rental, or Missing (404)."""
     found = rentals_visible_to(viewer).filter(pk=rental_id).first()
