@@ -205,16 +205,15 @@ class FilterForm(forms.Form):
     q = forms.CharField(label=_("Words or number"), required=False)
     state = forms.ChoiceField(label=_("State"), required=False)
     purpose = forms.ChoiceField(label=_("Purpose"), required=False)
-    project = forms.ChoiceField(label=_("Project"), required=False)
+    project = forms.CharField(label=_("Project"), required=False)
     requester = forms.ChoiceField(label=_("Whose"), required=False)
 
-    def __init__(self, *args: Any, projects: Iterable[Any], **options: Any) -> None:
+    def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         everything = [("", _("All"))]
         self.fields["state"].choices = everything + choices(STATES, STATES)
         types = checklist.BUSINESS_TYPES
         self.fields["purpose"].choices = everything + choices(types, types)
-        self.fields["project"].choices = everything + [(p.slug, p.name) for p in projects]
         self.fields["requester"].choices = [("", _("Everybody's")), ("me", _("Mine"))]
 
 

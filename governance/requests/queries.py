@@ -83,7 +83,8 @@ def filtered(viewer: Actor, filters: Mapping[str, Any]) -> QuerySet[ComputeReque
     if filters.get("state"):
         rows = rows.filter(state=filters["state"])
     if filters.get("project"):
-        rows = rows.filter(project__slug=filters["project"])
+        named = filters["project"]
+        rows = rows.filter(Q(project__slug=named) | Q(project__name__icontains=named))
     if filters.get("team"):
         rows = rows.filter(project__team__slug=filters["team"])
     if filters.get("purpose"):
@@ -115,7 +116,11 @@ def open_step(request: ComputeRequest) -> ApprovalStep | None:
 
 
 def given_by(viewer: Actor, day: date) -> dict[int, frozenset[str]]:
-    """Who has handed the viewer their signature on the day, with their abilities."""
+    """Who has handed the viewer their signature on the day, with their abilities; read once a
+    viewer, as their roles are."""
+    kept: dict[date, dict[int, frozenset[str]]] = viewer.__dict__.setdefault("_given_by", {})
+    if day in kept:
+        return kept[day]
     rows = Delegation.objects.filter(
         taker_id=person_id(viewer),
         revoked_at=None,
@@ -123,7 +128,8 @@ def given_by(viewer: Actor, day: date) -> dict[int, frozenset[str]]:
         ends_on__gte=day,
         giver__is_active=True,
     ).select_related("giver")
-    return {row.giver_id: row.giver.abilities() for row in rows}
+    kept[day] = {row.giver_id: row.giver.abilities() for row in rows}
+    return kept[day]
 
 
 def turn_of(request: ComputeRequest, step: ApprovalStep | None, viewer: Actor, day: date) -> Turn:

@@ -134,7 +134,7 @@ def test_lists_take_a_fixed_number_of_queries(
     client, approver = browser_of(live.house.lead), browser_of(live.house.approver)
     with django_assert_max_num_queries(12):
         client.get(reverse("requests:list"))
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(12):
         approver.get(reverse("requests:approvals"))
     api = api_of(live.house.approver)
     with django_assert_max_num_queries(8):

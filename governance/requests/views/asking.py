@@ -51,8 +51,7 @@ def projects_for(request: HttpRequest) -> list[Any]:
 @require_GET
 def index(request: HttpRequest) -> HttpResponse:
     """All requests that the reader may see, filtered."""
-    projects = accounts.projects_visible_to(request.user)
-    form = FilterForm(request.GET, projects=projects)
+    form = FilterForm(request.GET)
     filters = form.cleaned_data if form.is_valid() else {}
     rows = queries.filtered(request.user, filters)
     table = request_table(rows, request.GET)
