@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from governance.kernel.money import Money
+from governance.requests.domain.lifecycle import STATES
 from governance.requests.models import ComputeRequest
 from governance.requests.presenting import vendor_name
 from governance.ui.tables import Column, Table
@@ -93,19 +94,27 @@ def export_heads() -> list[Any]:
     ]
 
 
-def export_row(row: ComputeRequest) -> list[Any]:
-    """One request as a line of the export; amounts stay numbers."""
-    return [
-        row.pk,
-        row.title,
-        package_words(row),
-        row.project.name,
-        row.project.team.name,
-        row.requester.display,
-        row.get_state_display(),
-        row.amount,
-        row.currency,
-        row.starts_at,
-        row.needed_by,
-        row.state_since,
-    ]
+EXPORTED = (
+    "pk",
+    "title",
+    "package__count",
+    "package__card_name",
+    "package__vendor",
+    "project__name",
+    "project__team__name",
+    "requester__name",
+    "state",
+    "amount",
+    "currency",
+    "starts_at",
+    "needed_by",
+    "state_since",
+)
+"""What the export reads: single values, no whole packages."""
+
+
+def export_row(row: tuple[Any, ...]) -> list[Any]:
+    """One request, read as EXPORTED, as a line of the export; amounts stay numbers."""
+    number, title, count, card, vendor, project, team, requester, state, *rest = row
+    package = f"{count} × {card}, {vendor_name(vendor)}" if count else ""
+    return [number, title, package, project, team, requester, _(STATES[state]), *rest]
