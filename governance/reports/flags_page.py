@@ -119,8 +119,8 @@ def action_of(row: Judgement) -> str:
             return _("Stop the cards while nothing runs, or release them.")
         return _("Release the cards at the end of the paid term.")
     if row.outcome == "keep" and not row.plain_rule:
-        return _("Keep")
-    return _((row.diagnosis or {}).get("action") or N_("Keep"))
+        return _("Leave it as it is")
+    return _((row.diagnosis or {}).get("action") or N_("Leave it as it is"))
 
 
 def shares_of(row: Judgement) -> list[tuple[str, str, float]]:

@@ -92,7 +92,7 @@ class Flag(models.Model):
     }
 
     rental = models.ForeignKey("rentals.Rental", models.PROTECT, related_name="flags")
-    kind = models.CharField(max_length=24, choices=list(KINDS.items()))
+    kind = models.CharField(max_length=24, choices=[(key, _(text)) for key, text in KINDS.items()])
     state = models.CharField(max_length=10, choices=list(STATES.items()), default="none")
     streak = models.PositiveIntegerField(default=0)
     since = models.DateField(null=True)
@@ -132,7 +132,7 @@ class Recommendation(models.Model):
     }
 
     rental = models.ForeignKey("rentals.Rental", models.PROTECT, related_name="recommendations")
-    kind = models.CharField(max_length=24, choices=[(kind, KINDS[kind]) for kind in ACTIONABLE])
+    kind = models.CharField(max_length=24, choices=[(kind, _(KINDS[kind])) for kind in ACTIONABLE])
     judgement = models.ForeignKey(Judgement, models.PROTECT, related_name="recommendations")
     latest = models.ForeignKey(Judgement, models.PROTECT, related_name="+")
     state = models.CharField(max_length=10, choices=list(STATES.items()), default="asked")

@@ -59,7 +59,7 @@ def plan_lines(one: Compared) -> list[PlanLine]:
     costs = {kind: monthly_cost(one, kind, used) for kind in one.prices}
     least = min(costs.values())
     now = costs.get(one.rental.plan_kind)
-    unit = {"hourly": "h", "monthly": _("month"), "annual": _("year")}
+    unit = {"hourly": _("an hour"), "monthly": _("a month"), "annual": _("a year")}
     found = []
     for kind in KINDS:
         if kind not in costs:
@@ -73,7 +73,7 @@ def plan_lines(one: Compared) -> list[PlanLine]:
             PlanLine(
                 kind=kind,
                 word=plan_word(kind),
-                price=f"{price} / {unit[kind]}",
+                price=f"{price} {unit[kind]}",
                 formula={
                     "hourly": f"{one.prices['hourly'] if kind == 'hourly' else ''} × {used}",
                     "monthly": f"{one.prices[kind]}",
@@ -267,11 +267,11 @@ def steps(one: Compared) -> charts.Chart | None:
         told = _("annual pays from month %(month)d") % {"month": point}
         notes.append(
             charts.words(
-                point,
+                1,
                 float(year),
                 f"<b>{told}</b>",
-                yshift=-26,
-                xanchor="right" if point > 6 else "left",
+                yshift=-14,
+                xanchor="left",
             )
         )
     blue, green = ink("plan", "monthly"), ink("plan", "annual")
