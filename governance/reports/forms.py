@@ -97,3 +97,38 @@ class SaveView(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = SavedView
         fields = ["name", "rhythm"]
+
+
+class InvoiceUpload(forms.Form):
+    """A vendor's invoice as CSV, with the names of its columns where they are not ours."""
+
+    vendor = forms.CharField(label=gettext_lazy("Vendor"), max_length=120)
+    external_id = forms.CharField(label=gettext_lazy("Invoice number"), max_length=120)
+    version = forms.IntegerField(label=gettext_lazy("Version"), min_value=1, initial=1)
+    month = forms.DateField(label=gettext_lazy("Month"), input_formats=["%Y-%m"])
+    currency = forms.CharField(label=gettext_lazy("Currency"), max_length=3, initial="CNY")
+    rental_column = forms.CharField(label=gettext_lazy("Column of the rental"), required=False)
+    amount_column = forms.CharField(label=gettext_lazy("Column of the amount"), required=False)
+    file = forms.FileField(label=gettext_lazy("CSV file"))
+
+    def clean_file(self) -> str:
+        """The text of the file."""
+        data: bytes = self.cleaned_data["file"].read()
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise forms.ValidationError(_("Not a text in UTF-8.")) from None
+
+    def asked(self) -> dict[str, Any]:
+        """What the import service is asked."""
+        told = self.cleaned_data
+        named = {"rental": told["rental_column"], "amount": told["amount_column"]}
+        return {
+            "vendor": told["vendor"],
+            "external_id": told["external_id"],
+            "version": told["version"],
+            "month": told["month"],
+            "currency": told["currency"],
+            "text": told["file"],
+            "columns": {key: name for key, name in named.items() if name},
+        }

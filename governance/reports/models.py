@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from governance.reports.domain.invoices import STATES as LINE_STATES
 from governance.reports.domain.judgement import ACTIONABLE
 from governance.reports.domain.judgement import KINDS as KIND_NAMES
 
@@ -92,7 +93,7 @@ class Flag(models.Model):
     }
 
     rental = models.ForeignKey("rentals.Rental", models.PROTECT, related_name="flags")
-    kind = models.CharField(max_length=24, choices=[(key, _(text)) for key, text in KINDS.items()])
+    kind = models.CharField(max_length=24, choices=list(KINDS.items()))
     state = models.CharField(max_length=10, choices=list(STATES.items()), default="none")
     streak = models.PositiveIntegerField(default=0)
     since = models.DateField(null=True)
@@ -132,7 +133,7 @@ class Recommendation(models.Model):
     }
 
     rental = models.ForeignKey("rentals.Rental", models.PROTECT, related_name="recommendations")
-    kind = models.CharField(max_length=24, choices=[(kind, _(KINDS[kind])) for kind in ACTIONABLE])
+    kind = models.CharField(max_length=24, choices=[(kind, KINDS[kind]) for kind in ACTIONABLE])
     judgement = models.ForeignKey(Judgement, models.PROTECT, related_name="recommendations")
     latest = models.ForeignKey(Judgement, models.PROTECT, related_name="+")
     state = models.CharField(max_length=10, choices=list(STATES.items()), default="asked")
@@ -207,3 +208,69 @@ class SavedView(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Invoice(models.Model):
+    """A vendor's invoice of a month as it came; the same key with other content is refused."""
+
+    vendor = models.CharField(_("vendor"), max_length=120)
+    external_id = models.CharField(_("number"), max_length=120)
+    version = models.PositiveSmallIntegerField(_("version"), default=1)
+    month = models.DateField(_("month"))
+    currency = models.CharField(_("currency"), max_length=3)
+    digest = models.CharField(max_length=64)
+    columns = models.JSONField(default=dict)
+    imported_at = models.DateTimeField()
+    imported_by = models.CharField(max_length=200)
+
+    class Meta:
+        verbose_name = _("invoice")
+        ordering = ["-month", "vendor", "-version"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["vendor", "external_id", "version"], name="one_invoice_a_version"
+            ),
+            models.CheckConstraint(condition=Q(version__gte=1), name="invoice_version"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.vendor} {self.external_id}"
+
+
+class InvoiceLine(models.Model):
+    """One rental of an invoice held to our charges; a difference is booked by a person."""
+
+    invoice = models.ForeignKey(Invoice, models.PROTECT, related_name="lines")
+    rental = models.CharField(_("rental"), max_length=120)
+    theirs = amount_field(null=True)
+    ours = amount_field(null=True)
+    state = models.CharField(
+        max_length=14, choices=[(key, _(text)) for key, text in LINE_STATES.items()]
+    )
+    description = models.CharField(max_length=300, blank=True)
+    settled_at = models.DateTimeField(null=True)
+    settled_by = models.CharField(max_length=200, blank=True)
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        verbose_name = _("invoice line")
+        ordering = ["invoice", "rental"]
+        constraints = [
+            models.UniqueConstraint(fields=["invoice", "rental"], name="one_line_a_rental"),
+            models.CheckConstraint(
+                condition=Q(settled_at=None) | ~Q(reason=""), name="settled_with_reason"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.invoice_id} {self.rental} {self.state}"
+
+    @property
+    def difference(self) -> Any:
+        """Theirs minus ours."""
+        return (self.theirs or 0) - (self.ours or 0)
+
+    @property
+    def is_open(self) -> bool:
+        """A difference nobody has booked yet."""
+        return self.state != "matched" and self.settled_at is None

@@ -24,3 +24,9 @@ def decide(actor: Actor, recommendation: Any) -> Decision:
 def run_exports(actor: Actor, thing: object) -> Decision:
     """Finance and auditors take out FOCUS files, the journal and statements."""
     return grants(actor, "exports.run")
+
+
+@rule("invoices.manage")
+def manage_invoices(actor: Actor, thing: object) -> Decision:
+    """Finance imports invoices and books what differs."""
+    return grants(actor, "invoices.manage")

@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path, re_path
 
-from governance.reports import api, deciding_views, export_views, views
+from governance.reports import api, deciding_views, export_views, invoice_views, views
 
 app_name = "reports"
 urlpatterns: list[URLPattern] = [
@@ -15,6 +15,9 @@ urlpatterns: list[URLPattern] = [
     ),
     path("reports/exports/<str:month>/journal.csv", export_views.journal, name="journal"),
     path("reports/exports/<str:month>/ledger.beancount", export_views.beancount, name="beancount"),
+    path("reports/invoices/", invoice_views.invoices, name="invoices"),
+    path("reports/invoices/<int:pk>/", invoice_views.invoice, name="invoice"),
+    path("reports/invoices/<int:pk>/lines/<int:line>/", invoice_views.settle, name="settle"),
     path("reports/prices/", views.prices, name="prices"),
     path("reports/flags/", deciding_views.flags, name="flags"),
     path("reports/flags/<int:pk>/", deciding_views.recommendation, name="recommendation"),

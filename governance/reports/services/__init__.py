@@ -8,6 +8,7 @@ from governance.reports.services.deciding import (
     measure_realised,
     snooze,
 )
+from governance.reports.services.invoicing import import_invoice, settle
 from governance.reports.services.judging import judge, judge_missed, replay
 from governance.reports.services.views import forget_view, save_view
 
@@ -16,11 +17,13 @@ __all__ = [
     "answer",
     "dismiss",
     "forget_view",
+    "import_invoice",
     "judge",
     "judge_missed",
     "measure_realised",
     "policies",
     "replay",
     "save_view",
+    "settle",
     "snooze",
 ]
