@@ -11,10 +11,11 @@ from django.db.migrations.executor import MigrationExecutor
 
 from governance.plumbing import clock, outbox
 from governance.plumbing.models import Heartbeat
+from governance.telemetry.queries import freshness
 
 BEAT_AT_MOST = timedelta(seconds=180)
 OUTBOX_AT_MOST = 60.0
-INGEST_AT_MOST = timedelta(minutes=10)
+INGEST_AT_MOST = 600.0
 BROKER_WAIT = 2
 
 
@@ -78,12 +79,21 @@ def outbox_lag() -> str:
     return f"oldest event waits {lag:.0f} s"
 
 
+def ingest() -> str:
+    """Pulls and roll-ups are done when they are due, or ten minutes later at the latest."""
+    lag = freshness.ingest_lag(clock.now())
+    if lag > INGEST_AT_MOST:
+        raise NotReady(f"oldest pull or roll-up is {lag:.0f} s late")
+    return f"oldest pull or roll-up is {lag:.0f} s late"
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "database": database,
     "migrations": migrations,
     "broker": broker,
     "beat": beat,
     "outbox": outbox_lag,
+    "ingest": ingest,
 }
 
 

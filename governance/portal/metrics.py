@@ -10,6 +10,7 @@ from prometheus_client.registry import Collector
 from governance.plumbing import clock, outbox
 from governance.plumbing.models import Heartbeat
 from governance.portal import health
+from governance.telemetry.queries import freshness
 
 
 class Platform(Collector):
@@ -32,6 +33,13 @@ class Platform(Collector):
             "Age of the oldest event due and not delivered",
             value=outbox.lag_seconds(),
         )
+        yield GaugeMetricFamily(
+            "ledger_ingest_lag_seconds",
+            "How late the oldest pull or roll-up is",
+            value=freshness.ingest_lag(now),
+        )
+        silent = [node for node in freshness.freshness() if node.is_silent(now)]
+        yield GaugeMetricFamily("ledger_nodes_silent", "Nodes not heard of", value=len(silent))
 
 
 def page() -> bytes:

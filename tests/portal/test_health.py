@@ -7,9 +7,11 @@ from django.db import connections
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
+from governance.kernel.policy import SYSTEM
 from governance.plumbing import clock
 from governance.plumbing.models import Heartbeat, OutboxEvent
 from governance.portal import health
+from governance.telemetry import services
 
 pytestmark = pytest.mark.django_db
 
@@ -54,6 +56,22 @@ def test_outbox_waits_too_long(client: Client, beating: None) -> None:
     assert "75 s" in failing(client, "outbox")
 
 
+def test_ingest_is_late(client: Client, beating: None) -> None:
+    services.enrol_node(
+        actor=SYSTEM,
+        name="late",
+        address="http://127.0.0.1:9",
+        now=clock.now() - dt.timedelta(minutes=11),
+    )
+    assert "660 s late" in failing(client, "ingest")
+
+
+def test_a_node_that_is_tried_again_later_is_not_late(client: Client, beating: None) -> None:
+    services.enrol_node(actor=SYSTEM, name="new", address="http://127.0.0.1:9", now=clock.now())
+    assert client.get("/readyz").status_code == 200
+    assert "ledger_nodes_silent 0.0" in client.get("/metrics").content.decode()
+
+
 def test_migration_not_applied(client: Client, beating: None) -> None:
     recorder = MigrationRecorder(connections["default"])
     recorder.record_unapplied("plumbing", "0002_append_only")
@@ -90,3 +108,4 @@ def test_metrics_carry_ages_and_readiness(client: Client, beating: None) -> None
     assert 'ledger_ready{part="database"} 1.0' in text
     assert 'ledger_job_age_seconds{job="heartbeat"}' in text
     assert "ledger_outbox_lag_seconds 0.0" in text
+    assert "ledger_ingest_lag_seconds 0.0" in text

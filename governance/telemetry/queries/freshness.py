@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from governance.telemetry.models import DirtyHour, PullState
+from governance.telemetry.models.nodes import PULL
 
 
 @dataclass(frozen=True)
@@ -43,3 +44,16 @@ def freshness() -> list[Freshness]:
 def hours_to_roll_up(before: datetime) -> int:
     """Card-hours before the time whose roll-up is out of date: reports of them would change."""
     return DirtyHour.objects.filter(hour__lt=int(before.timestamp()) // 3600).count()
+
+
+def ingest_lag(now: datetime) -> float:
+    """Seconds by which the most overdue pull or roll-up is late; 0 when nothing is overdue.
+
+    A node that does not answer is not late: its next try is. This is about our own work.
+    """
+    pulls = PullState.objects.filter(node__revoked_at=None, node__mode=PULL)
+    oldest = [
+        pulls.order_by("due_at").values_list("due_at", flat=True).first(),
+        DirtyHour.objects.order_by("due_at").values_list("due_at", flat=True).first(),
+    ]
+    return max([0.0, *((now - due).total_seconds() for due in oldest if due is not None)])
