@@ -65,15 +65,12 @@ def test_a_command_without_need_starts_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "valkey").exists()
 
 
-def test_a_command_starts_migrates_and_stops(tmp_path: Path) -> None:
+def test_a_command_starts_migrates_and_stops_or_uses_what_runs(tmp_path: Path) -> None:
     done = manage(tmp_path, "verify_audit")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "audit trail: every event is what was sealed\n"
     assert not Postgres(tmp_path).present()
     assert not Valkey(tmp_path).present()
-
-
-def test_a_command_leaves_running_servers_alone(tmp_path: Path) -> None:
     with ensure_servers(tmp_path):
         assert manage(tmp_path, "verify_audit").returncode == 0
         assert Postgres(tmp_path).running()
