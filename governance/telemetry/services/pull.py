@@ -46,6 +46,10 @@ SECONDS_A_TURN = 60.0
 READ_TOGETHER = 2**19
 """Bytes of small pages that are checked in one go."""
 
+ROWS_TOGETHER = 20_000
+ROWS_AHEAD = 40_000
+"""Rows stored in one transaction, and rows checked and waiting before reading pauses."""
+
 UNREAD = "bandwidth_histogram,bandwidth_active_histogram,processes"
 """Columns that are not stored; not sending them saves most of the reading."""
 
@@ -156,6 +160,7 @@ class _Turn:
     ) -> None:
         self.lease, self.clock, self.store, self.parse = lease, clock, store, parse
         self.waiting: asyncio.Queue[tuple[Delivery, asyncio.Future[Receipt]]] = asyncio.Queue()
+        self.queued = 0
         self.unread: asyncio.Queue[tuple[Body, asyncio.Future[Page]]] = asyncio.Queue()
 
     async def run(self, node_ids: list[int]) -> dict[int, str]:
@@ -198,6 +203,7 @@ class _Turn:
             if page.more and page.next == cursor:
                 raise PullFault("stuck", "more rows are promised behind the same cursor")
             stored: asyncio.Future[Receipt] = loop.create_future()
+            self.queued += page.rows.height
             self.waiting.put_nowait(
                 (Delivery(target.node_id, page, after=cursor, lease=self.lease), stored)
             )
@@ -228,6 +234,8 @@ class _Turn:
     async def _read_all(self) -> None:
         while True:
             batch = [await self.unread.get()]
+            while self.queued > ROWS_AHEAD:
+                await asyncio.sleep(0.005)
             size = len(batch[0][0].data)
             while not self.unread.empty() and size < READ_TOGETHER:
                 batch.append(self.unread.get_nowait())
@@ -245,16 +253,21 @@ class _Turn:
     async def _store_all(self) -> None:
         while True:
             batch = [await self.waiting.get()]
-            while not self.waiting.empty():
+            rows = batch[0][0].page.rows.height
+            while not self.waiting.empty() and rows < ROWS_TOGETHER:
                 batch.append(self.waiting.get_nowait())
+                rows += batch[-1][0].page.rows.height
             deliveries = [delivery for delivery, _ in batch]
             act = partial(ingest_pages, deliveries, now=self.clock())
             try:
                 receipts = await self._in(self.store, act)
             except Exception as error:
                 for _, stored in batch:
-                    stored.set_exception(error)
+                    if not stored.cancelled():
+                        stored.set_exception(error)
                 continue
+            finally:
+                self.queued -= rows
             for (_, stored), receipt in zip(batch, receipts, strict=True):
                 if not stored.cancelled():
                     stored.set_result(receipt)
