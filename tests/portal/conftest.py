@@ -42,7 +42,7 @@ def loaded(
 
 
 @pytest.fixture
-def demo(loaded: Demo, django_db_blocker: Any) -> Iterator[Demo]:
+def demo(db: None, loaded: Demo, django_db_blocker: Any) -> Iterator[Demo]:
     """The loaded demonstration; what a test changes is undone."""
     with django_db_blocker.unblock(), transaction.atomic():
         yield loaded

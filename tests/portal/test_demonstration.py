@@ -27,6 +27,11 @@ from governance.telemetry.queries.freshness import freshness
 from tests.portal.conftest import Demo
 
 
+@pytest.fixture
+def db() -> None:
+    """Says that these tests need the database; `demo` opens its transaction itself."""
+
+
 def page(client: Client, user: Any, path: str = "/", language: str = "en") -> str:
     client.force_login(user)
     client.cookies["language"] = language
