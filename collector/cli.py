@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 
 from collector import __version__
 from collector.formats import FORMATS, FormatError
 from collector.settings import OPTIONS, Settings, SettingsError, load
+from collector.sources import Unavailable
 
 COMMANDS = {
     "run": "sample, keep and serve until stopped",
@@ -60,6 +62,8 @@ def _add_options(command: argparse.ArgumentParser) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Exit status 0 done, 1 input refused, 2 wrong usage."""
     given = vars(parser().parse_args(arguments))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # JSON is UTF-8, whatever the locale says
     try:
         settings = load(given, given["config"])
     except SettingsError as error:
@@ -73,7 +77,7 @@ def main(arguments: list[str] | None = None) -> int:
         from collector.doctor import doctor, once
 
         return (once if given["command"] == "once" else doctor)(settings)
-    except (FormatError, SettingsError) as error:
+    except (FormatError, SettingsError, Unavailable) as error:
         print(f"collector: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
@@ -110,6 +114,8 @@ def run(settings: Settings) -> int:
 
 
 def _spool(settings: Settings):
+    import sqlite3
+
     from collector.spool import Spool, SpoolBusy
 
     try:
@@ -123,6 +129,8 @@ def _spool(settings: Settings):
         raise SettingsError(f"--data-dir: {error}") from None
     except OSError as error:
         raise SettingsError(f"--data-dir {settings.data_dir}: {error.strerror}") from None
+    except sqlite3.Error as error:
+        raise SettingsError(f"--data-dir {settings.data_dir}: spool.sqlite: {error}") from None
 
 
 def _serve(settings: Settings, agent):

@@ -85,7 +85,10 @@ def take(settings: Settings) -> tuple[float, list[tuple[Card, Reading]], str | N
     """The first whole reading: rates and GPM need two polls, so two are taken."""
     from collector.cli import open_source
 
-    source = open_source(settings)
+    try:
+        source = open_source(settings)
+    except Unavailable as error:
+        return time.time(), [], str(error), None
     if hasattr(source, "first"):
         return *source.first(), source
     try:
@@ -155,6 +158,8 @@ def describe(card: Card, reading: Reading | dict) -> None:
 def _places(settings: Settings) -> None:
     """Where rows would be kept and whether that is possible."""
     folder = settings.data_dir
-    there = folder if os.path.isdir(folder) else os.path.dirname(folder) or "."
-    writable = os.access(there, os.W_OK | os.X_OK)
+    there = os.path.abspath(folder)
+    while not os.path.exists(there):
+        there = os.path.dirname(there)
+    writable = os.path.isdir(there) and os.access(there, os.W_OK | os.X_OK)
     print(f"spool: {folder} ({'can be written' if writable else 'CANNOT be written'})")

@@ -10,7 +10,6 @@ import hashlib
 import importlib
 import json
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import TextIO
@@ -33,7 +32,8 @@ def page_of(path: str, form: str, at: str | None, options: dict[str, object]) ->
     shown = "standard input" if path == "-" else path
     try:
         if path == "-":
-            return _page(sys.stdin, time.time(), form, at, options)
+            with open(0, encoding="utf-8-sig", newline="", closefd=False) as file:
+                return _page(file, time.time(), form, at, options)
         with open(path, encoding="utf-8-sig", newline="") as file:
             return _page(file, os.path.getmtime(path), form, at, options)
     except OSError as error:

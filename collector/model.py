@@ -30,6 +30,11 @@ RANK = {source: rank for rank, source in enumerate(FIDELITY)}
 OK, LOST, ABSENT = "ok", "lost", "absent"
 
 
+def plain(text: str) -> str:
+    """Text that every reader can keep: no NUL sign, no half of a surrogate pair."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
 class Card:
     """One metered unit: a whole card, or a MIG instance with the card as ``parent``.
 
@@ -50,9 +55,9 @@ class Card:
         labels: dict[str, str] | None = None,
     ) -> None:
         self.vendor = vendor
-        self.uuid = uuid
-        self.model = model
-        self.index = index
+        self.uuid = plain(uuid)
+        self.model = None if model is None else plain(model)
+        self.index = index if index is not None and abs(index) < 2**31 else None
         self.parent = parent
         self.simulated = simulated
         self.labels = labels or {}

@@ -77,12 +77,16 @@ class Pusher:
             )
         except FetchError as error:
             return self._refused(error)
-        spool.set_meta(CURSOR, _told(body) or page.next)
+        told = _told(body)
+        if parse_cursor(told)[0] != spool.epoch:  # not ours: every page would start over
+            told = page.next
+        spool.set_meta(CURSOR, told)
         self._failures = 0
         self.pushed += page.rows
         self._agent.set_health("push", "ok")
         self._rows = min(self._rows * 2, self._agent.settings.page_limit)
-        return 0.0 if page.more else self._every
+        # a server that holds the cursor back gets its rows again, but not without pause
+        return 0.0 if page.more and told == page.next else self._every
 
     def _refused(self, error: FetchError) -> float:
         if error.status == 409 and (cursor := _told(error.body)):

@@ -63,7 +63,7 @@ class Routes:
 
     def _samples(self, request: Request) -> Response:
         text = request.query.get("limit", str(LIMIT))
-        if not (text.isascii() and text.isdigit() and len(text) < 7 and int(text) > 0):
+        if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) > 0):
             return fault(400, "bad_limit", "limit must be a whole number from 1")
         limit = min(int(text), self._agent.settings.page_limit)
         try:

@@ -42,8 +42,11 @@ FIELDS = {
 }
 
 
-def blank(text: str) -> str | None:
-    """Why DCGM has no value, by its sentinels, or None for a real one."""
+def blank(text: str, kind: str = "count") -> str | None:
+    """Why DCGM has no value, by the sentinels of the field's kind, or None for a real one.
+
+    Byte rates are 64-bit: 2147483632 bytes/s is a rate that a link may have.
+    """
     try:
         whole = int(text)
     except ValueError:
@@ -56,6 +59,8 @@ def blank(text: str) -> str | None:
         offset = int(min(number, 2.0**62) - FP64_BLANK)
         return BLANKS[offset] if offset < len(BLANKS) else "blank"
     for base in (INT64_BLANK, INT32_BLANK, int(FP64_BLANK)):
+        if base == INT32_BLANK and kind == "bytes_per_s":
+            continue
         if base <= whole <= base + 15:
             return BLANKS[min(whole - base, 3)]
     return "blank" if whole >= FP64_BLANK else None
@@ -114,7 +119,7 @@ def _unit(uuid: str, instance: str, labels: dict, values: dict) -> tuple[Card, R
     reading = Reading()
     spare: dict[str, float | None] = {}
     for field, (text, kind, factor) in values.items():
-        value, reason = None, blank(text)
+        value, reason = None, blank(text, kind)
         if reason is None:
             value, reason = quantity(text, kind, factor)
         if field in Reading.FIELDS:

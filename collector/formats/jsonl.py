@@ -11,12 +11,17 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from collector.fold import BINS
 from collector.formats import FormatError
 from collector.formats.times import instant, zone
-from collector.model import COLUMNS, FIDELITY, UNKNOWN, Card, Reading
+from collector.model import COLUMNS, FIDELITY, UNKNOWN, Card, Reading, plain
 
 _TEXT = ("source", "throttle", "processes", "reasons")
 _SHARES = ("bandwidth", "clock_ratio", "gpu_duty", "memory_duty", "sm", "tensor")
+_ROW_SHARES = (
+    *(f"bandwidth_{name}" for name in ("mean", "active_mean", "max", "p95")),
+    *("clock_ratio", "gpu_duty_mean", "memory_duty_mean", "sm_mean", "tensor_mean"),
+)
 
 
 def read_jsonl(
@@ -35,6 +40,8 @@ def read_jsonl(
             continue
         try:
             entry = json.loads(line)
+            if "\\u" in line and not _is_plain(line, entry):
+                raise FormatError("text with a NUL sign or half of a surrogate pair")
             if not isinstance(entry, dict):
                 raise FormatError("expected an object")
             card = _card(entry.get("card"), cards, simulated)
@@ -57,11 +64,14 @@ def _card(entry: object, cards: dict[str, Card], simulated: bool) -> Card:
     facts = {"uuid": entry} if isinstance(entry, str) else entry
     if not (isinstance(facts, dict) and isinstance(facts.get("uuid"), str) and facts["uuid"]):
         raise FormatError("card must be a uuid or an object with a uuid")
+    for name in ("vendor", "model", "parent"):
+        if not isinstance(facts.get(name), str | None):
+            raise FormatError(f"card: {name} must be text or null")
     key = json.dumps(facts, sort_keys=True)
     if key not in cards:
         index = facts.get("index")
         cards[key] = Card(
-            str(facts.get("vendor") or "other"),
+            facts.get("vendor") or "other",
             facts["uuid"],
             model=facts.get("model"),
             index=index if isinstance(index, int) else None,
@@ -97,6 +107,36 @@ def _row(entry: dict[str, Any]) -> dict[str, object]:
     row = {name: entry.get(name) for name in COLUMNS}
     row["source"] = entry.get("source", UNKNOWN)
     row["fidelity"] = FIDELITY[str(row["source"])]
-    if not isinstance(row["samples"], int) or row["samples"] < 0:
+    if row["samples"] is None:
         raise FormatError("a row needs samples, a whole number")
+    for name, kind in COLUMNS.items():
+        if row[name] is not None and (wanted := _wrong(name, kind, row[name])):
+            raise FormatError(f"{name} must be {wanted}")
     return row
+
+
+def _wrong(name: str, kind: str, value: object) -> str | None:
+    """What a column's figure should have been, None where it is right."""
+    if kind == "TEXT":
+        return None if isinstance(value, str) else "text"
+    if kind == "JSON" and name == "processes":
+        right = isinstance(value, list) and all(isinstance(owner, dict) for owner in value)
+        return None if right else "a list of objects"
+    if kind == "JSON":
+        right = isinstance(value, list) and len(value) == BINS and all(map(_is_count, value))
+        return None if right else f"a list of {BINS} whole numbers"
+    if kind == "INTEGER":
+        return None if _is_count(value) else "a whole number"
+    low, high = -100 if name == "temperature_c_max" else 0, 1 if name in _ROW_SHARES else 1e18
+    if isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high:
+        return None
+    return f"a number from {low:g} to {high:g}"
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+
+
+def _is_plain(line: str, entry: object) -> bool:
+    text = json.dumps(entry, ensure_ascii=False)
+    return "\\u0000" not in line and plain(text) == text

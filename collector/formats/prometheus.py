@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from collector.formats import FormatError
+from collector.formats.times import in_years
 
 _SAMPLE = re.compile(
     r"([a-zA-Z_:][\w:]*)\s*(?:\{(.*)\})?\s*(\S+)(?:\s+(-?\d+(?:\.\d+)?))?\s*", re.ASCII
@@ -30,7 +31,7 @@ def read_samples(lines: Iterable[str]) -> Iterator[Sample]:
         if match is None:
             raise FormatError(f"line {number}: not a sample NAME{{LABELS}} VALUE: {text[:60]!r}")
         name, labels, value, stamp = match.groups()
-        yield name, _labels(labels or "", number), value, _time(stamp)
+        yield name, _labels(labels or "", number), value, _time(stamp, number)
 
 
 def _labels(text: str, number: int) -> dict[str, str]:
@@ -47,9 +48,12 @@ def _labels(text: str, number: int) -> dict[str, str]:
     return found
 
 
-def _time(stamp: str | None) -> float | None:
+def _time(stamp: str | None, number: int) -> float | None:
     """Times are in ms; some exporters write seconds, which as ms would lie before 1973."""
     if stamp is None:
         return None
     value = float(stamp)
-    return value if abs(value) < 1e11 else value / 1000
+    try:
+        return in_years(value if abs(value) < 1e11 else value / 1000, stamp)
+    except FormatError as error:
+        raise FormatError(f"line {number}: {error}") from None

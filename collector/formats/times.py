@@ -17,6 +17,7 @@ _CTIME = re.compile(
     re.ASCII,
 )
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+EARLIEST, LATEST = 0.0, 7258118400.0  # 1970 to 2199: what lies outside is no reading of a card
 
 
 class NoZone(FormatError):
@@ -41,7 +42,17 @@ def zone(name: str | None) -> tzinfo | None:
 
 def instant(text: str, local: tzinfo | None = None) -> float:
     """Unix time of ISO-like text, ``ctime`` text, unix seconds or unix milliseconds."""
-    text = text.strip()
+    return in_years(_instant(text.strip(), local), text)
+
+
+def in_years(at: float, text: str) -> float:
+    """The unix time itself; FormatError when it lies outside the years 1970 to 2199."""
+    if not EARLIEST <= at < LATEST:
+        raise FormatError(f"time {text.strip()!r}: outside the years 1970 to 2199")
+    return at
+
+
+def _instant(text: str, local: tzinfo | None) -> float:
     try:
         if match := _ISO.fullmatch(text):
             year, month, day, hour, minute, second, fraction, offset = match.groups()

@@ -107,7 +107,11 @@ class Unit:
         reading = Reading()
         try:
             total, used, kind = self._memory()
-            reading.memory_total_bytes, reading.memory_used_bytes = total, used
+            for field, value in (("memory_total_bytes", total), ("memory_used_bytes", used)):
+                if value < 2**53:
+                    setattr(reading, field, value)
+                else:  # the driver's largest number: no value
+                    reading.because(f"{field}:out_of_range")
             if kind:
                 reading.because(kind)
             self.failed = None

@@ -113,6 +113,13 @@ def test_bad_queries_are_refused_with_a_code(agent, query: str, code: str) -> No
     assert (status, json.loads(body)["code"]) == (400, code)
 
 
+def test_a_huge_limit_is_capped(agent) -> None:
+    running = agent()
+    for limit in ("9999999", "9" * 19):
+        assert running.get(f"/v1/samples?limit={limit}")[0] == 200
+    assert running.get(f"/v1/samples?limit={'9' * 20}")[0] == 400
+
+
 def test_pages_are_compressed_only_where_asked_for(agent) -> None:
     running = agent()
     _, headers, body = running.get("/v1/samples", **{"Accept-Encoding": "gzip"})

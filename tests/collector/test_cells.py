@@ -118,6 +118,14 @@ def test_sentinels_of_dcgm(text: str, reason: str | None) -> None:
     assert blank(text) == reason
 
 
+def test_a_byte_rate_has_no_sentinel_of_32_bits() -> None:
+    assert blank("2147483632", "bytes_per_s") is None
+    assert blank("9223372036854775792", "bytes_per_s") == "blank"
+    text = 'DCGM_FI_PROF_NVLINK_TX_BYTES{UUID="GPU-1"} 2147483632\n'
+    [(_, _, reading)] = read(text, "dcgm")
+    assert reading.nvlink_tx_bytes_per_s == 2147483632
+
+
 @pytest.mark.parametrize("label", ["Hostname", "hostname"])
 def test_sentinels_never_become_figures(label: str) -> None:
     where = f'{{gpu="0",UUID="GPU-1",{label}="n"}}'
@@ -259,3 +267,46 @@ def test_a_stray_carriage_return_is_a_refusal_with_its_line() -> None:
     lines = ["timestamp,card,power_w", "2026-05-01T10:00:00Z,0,5", "2026\r-05,0,5"]
     with pytest.raises(FormatError, match="line"):
         list(reader_of("csv")(lines))
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("csv", "timestamp,card,power_w\n0001-01-01T00:00:00+08:00,0,5\n"),
+        ("csv", "timestamp,card,power_w\n9999-12-31T23:59:59-08:00,0,5\n"),
+        ("jsonl", '{"at": "0001-01-01T00:00:00+08:00", "card": "x", "gpu_duty": 0.5}\n'),
+        ("dcgm", 'DCGM_FI_PROF_DRAM_ACTIVE{UUID="GPU-1"} 0.5 99999999999999999999\n'),
+        ("dcgm", 'DCGM_FI_PROF_DRAM_ACTIVE{UUID="GPU-1"} 0.5 -99999999999999999\n'),
+        ("npu-exporter", 'npu_chip_info_power{id="0"} 5 99999999999999999999\n'),
+    ],
+)
+def test_a_time_outside_the_years_of_cards_is_refused(form: str, text: str) -> None:
+    with pytest.raises(FormatError, match=r"line .*outside the years 1970 to 2199"):
+        read(text, form)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"bandwidth_mean": "abc"}, "bandwidth_mean must be a number from 0 to 1"),
+        ({"bandwidth_mean": 7}, "bandwidth_mean must be a number from 0 to 1"),
+        ({"bandwidth_mean": float("nan")}, "bandwidth_mean must be a number from 0 to 1"),
+        ({"power_w_mean": -1}, "power_w_mean must be a number from 0"),
+        ({"memory_used_bytes_max": 2**64}, "memory_used_bytes_max must be a whole number"),
+        ({"samples": True}, "samples must be a whole number"),
+        ({"samples": None}, "needs samples"),
+        ({"bandwidth_histogram": {"a": 1}}, "bandwidth_histogram must be a list of 20"),
+        ({"bandwidth_histogram": [1]}, "bandwidth_histogram must be a list of 20"),
+        ({"processes": ["root"]}, "processes must be a list of objects"),
+        ({"throttle": 5}, "throttle must be text"),
+        ({"card": {"uuid": "x", "model": 5}}, "model must be text"),
+        ({"card": {"uuid": "x", "parent": [1]}}, "parent must be text"),
+        ({"card": "x\0"}, "NUL sign"),
+        ({"card": "x\ud83d"}, "surrogate"),
+    ],
+)
+def test_a_recorded_row_that_no_reader_could_keep_is_refused(entry: dict, message: str) -> None:
+    row = {"minute": "2026-05-01T10:00:00Z", "card": "x", "samples": 60}
+    assert len(read(json.dumps({**row, "bandwidth_mean": 0.5, "card": "\u4e2d"}), "jsonl")) == 1
+    with pytest.raises(FormatError, match=f"line 1: .*{message}"):
+        read(json.dumps({**row, **entry}), "jsonl")

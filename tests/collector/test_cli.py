@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import ssl
+import subprocess
 import sys
 import time
 import urllib.error
@@ -93,6 +94,52 @@ def test_wrong_usage_is_one_clear_line(tmp_path: Path, arguments, status, line) 
     assert line in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def test_a_store_that_cannot_be_opened_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "spool.sqlite").mkdir()
+    done = run_collector("run", "--data-dir", str(tmp_path), "--bind", "none")
+    assert (done.returncode, done.stdout) == (1, "")
+    [line] = done.stderr.splitlines()
+    assert line == f"collector: --data-dir {tmp_path}: spool.sqlite: unable to open database file"
+
+
+@pytest.mark.parametrize("command", ["run", "once", "doctor"])
+def test_a_missing_binding_is_one_clear_line(tmp_path: Path, command: str) -> None:
+    (tmp_path / "pynvml.py").write_text("raise ImportError('none here')\n")
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    done = run_collector(
+        *[command, "--source", "nvml", "--data-dir", str(tmp_path / "d"), "--bind", "none"],
+        env=environment,
+    )
+    assert done.returncode == 1
+    assert "install nvidia-ml-py" in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_json_is_utf8_whatever_the_locale_says(tmp_path: Path) -> None:
+    series = "timestamp,card,power_w\n2026-05-01T10:00:00Z,\u4e2d,5\n"
+    done = subprocess.run(
+        [sys.executable, "-m", "collector", "parse", "-", "--format", "csv"],
+        input=series.encode("utf-8-sig"),
+        capture_output=True,
+        cwd=ROOT,
+        timeout=50,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.decode())["cards"][0]["uuid"] == "\u4e2d"
+
+
+def test_standard_input_that_is_no_text_is_refused() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "collector", "parse", "-", "--format", "dcgm"],
+        input=b"DCGM\xff\xfe",
+        capture_output=True,
+        cwd=ROOT,
+        timeout=50,
+    )
+    assert (done.returncode, done.stderr) == (1, b"collector: standard input: not UTF-8 text\n")
 
 
 # once, doctor

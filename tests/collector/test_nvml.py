@@ -234,6 +234,14 @@ def test_used_memory_leaves_out_what_the_driver_reserves(stub, nvml) -> None:
     assert "memory_v1" in found[uuid(1)].reasons
 
 
+def test_the_drivers_largest_number_is_no_memory(stub, nvml) -> None:
+    stub.tell(f"used 0 {2**44 - 1}")
+    reading = nvml().warm()[uuid(0)]
+    assert reading.memory_used_bytes is None
+    assert "memory_used_bytes:out_of_range" in reading.reasons
+    assert reading.bandwidth is not None
+
+
 def test_utilisation_that_is_not_supported_is_null(stub, nvml) -> None:
     stub.tell("nogpm *", "util * 3", "samples * 3")
     source = nvml()

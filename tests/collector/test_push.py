@@ -162,6 +162,29 @@ def test_a_server_that_forgot_gets_the_rows_again(
     assert len(receiver.pages[-1]["columns"]["seq"]) == 21
 
 
+@pytest.mark.parametrize("told", ["{epoch}:0", "{epoch}:5"])
+def test_a_server_that_holds_the_cursor_back_is_not_flooded(
+    pusher: Pusher, receiver: Receiver, spool: Spool, card: Card, told: str
+) -> None:
+    fill(spool, card, 100)
+    answer = json.dumps({"next": told.format(epoch=spool.epoch)}).encode()
+    receiver.answers = [(202, {}, answer)] * 3
+    assert [pusher.step() for _ in range(3)] == [20.0] * 3
+    pusher.step()
+    assert len(set(receiver.rows())) == len(receiver.rows()) > 0
+
+
+def test_a_cursor_of_another_epoch_does_not_start_over(
+    pusher: Pusher, receiver: Receiver, spool: Spool, card: Card
+) -> None:
+    fill(spool, card, 100)
+    receiver.answers = [(202, {}, b'{"next": "abc:7"}')]
+    assert pusher.step() == 0.0
+    assert str(spool.meta(CURSOR)).startswith(f"{spool.epoch}:")
+    pusher.step()
+    assert receiver.pages[0]["columns"]["seq"][0] > 1
+
+
 def test_an_answer_with_a_foreign_cursor_is_not_believed(
     pusher: Pusher, receiver: Receiver, spool: Spool, card: Card
 ) -> None:

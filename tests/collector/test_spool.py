@@ -229,3 +229,46 @@ def test_nan_never_reaches_a_page(spool: Spool, card: Card) -> None:
     spool.fold_until(None)
     spool._db.execute("UPDATE row SET bandwidth_mean = 1e999 * 0")
     assert page(spool)["columns"]["bandwidth_mean"] == [None]
+
+
+@pytest.mark.parametrize("figure", [2**64 - 1, float("inf"), float("nan"), "rotten"])
+def test_a_figure_that_cannot_be_kept_holds_nothing_up(
+    spool: Spool, card: Card, figure: object
+) -> None:
+    other = Card("nvidia", "GPU-other")
+    odd = Reading("nvml_gpm", bandwidth=0.5, memory_used_bytes=figure, power_w=figure)
+    fine = Reading("nvml_gpm", bandwidth=0.25, memory_used_bytes=7)
+    spool.store([(MINUTE, [(card, odd), (other, fine)])])
+    spool.store(ticks(card, start=MINUTE + 60))
+    spool.fold_until(None)
+    assert spool.open_minutes() == []
+    columns = page(spool)["columns"]
+    assert columns["memory_used_bytes_max"][-2:] == [7, None]
+    assert columns["minute"][-1] == MINUTE + 60
+
+
+@pytest.mark.parametrize(("fsync", "level"), [("off", 0), ("minute", 2), ("tick", 2)])
+def test_a_gap_is_synced_like_a_row(tmp_path: Path, fsync: str, level: int) -> None:
+    """Else a power cut gives its number to a record that its reader never sees."""
+    spool = Spool(str(tmp_path), fsync=fsync)
+    seen: list[int] = []
+    before = spool._db.execute("PRAGMA synchronous").fetchone()
+    number = spool._next_seq
+
+    def watched() -> int:
+        seen.extend(spool._db.execute("PRAGMA synchronous").fetchone())
+        return number()
+
+    spool._next_seq = watched  # type: ignore[method-assign]
+    spool.add_gap(1.0, 2.0, "test")
+    assert seen == [level]
+    assert spool._db.execute("PRAGMA synchronous").fetchone() == before
+    spool.close()
+
+
+def test_names_that_no_reader_can_keep_are_made_plain(spool: Spool) -> None:
+    odd = Card("nvidia", "GPU-\0\ud83d", model="H\0", index=10**20)
+    spool.store(ticks(odd, per_minute=1))
+    spool.fold_until(None)
+    [card] = page(spool)["cards"]
+    assert (card["uuid"], card["model"], card["index"]) == ("GPU-\ufffd?", "H\ufffd", None)
