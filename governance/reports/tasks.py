@@ -21,3 +21,11 @@ def judge_nights() -> int:
 def measure_realised() -> int:
     """Follows up accepted recommendations."""
     return services.measure_realised(now=clock.now())
+
+
+@every(seconds=3_600)
+@task(queue="reports")
+@job("mail-views")
+def mail_views() -> int:
+    """Sends the saved views that are due today."""
+    return services.send_due(now=clock.now())

@@ -26,6 +26,8 @@ urlpatterns: list[URLPattern] = [
     path("reports/flags/<int:pk>/snooze/", deciding_views.snooze, name="snooze"),
     path("reports/flags/<int:pk>/answer/", deciding_views.answer, name="answer"),
     re_path(r"^reports/(?P<name>[a-z-]+)\.(?P<suffix>csv|xlsx)$", views.export, name="export"),
+    path("reports/views/<int:pk>/forget/", views.forget_view, name="forget_view"),
+    path("reports/<slug:name>/save/", views.save_view, name="save_view"),
     path("reports/<slug:name>/", views.report, name="report"),
 ]
 api_urlpatterns: list[URLPattern] = [

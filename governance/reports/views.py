@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
 from governance.kernel.errors import Invalid
 from governance.plumbing import clock
-from governance.reports import mix_page, pages, prices_page, queries
+from governance.reports import mix_page, pages, prices_page, queries, services
 from governance.reports.charts import charts_of
 from governance.reports.domain.kpis import KPIS
 from governance.reports.domain.tables import csv_lines, xlsx
-from governance.reports.forms import Filters
+from governance.reports.forms import Filters, SaveView
 from governance.reports.queries.judged import open_flags
 from governance.reports.queries.prices import compared
 from governance.reports.viewers import viewer_of
@@ -51,8 +53,35 @@ def report(request: HttpRequest, name: str) -> HttpResponse:
         "table": pages.table_of(result, request.GET),
         "charts": charts_of(result, pages.word),
         "notes": [note.render(_) for note in result.notes],
+        "save": SaveView(),
     }
     return render(request, "reports/report.html", context)
+
+
+@require_POST
+def save_view(request: HttpRequest, name: str) -> HttpResponse:
+    """Keep a report as it is asked now under a name."""
+    query = request.POST.get("query", "")
+    try:
+        services.save_view(
+            actor=viewer_of(request),
+            name=request.POST.get("name", ""),
+            report=name,
+            query=query,
+            rhythm=request.POST.get("rhythm", ""),
+        )
+    except Invalid as wrong:
+        messages.error(request, wrong.reason.render(_))
+        return redirect(f"{reverse('reports:report', args=[name])}?{query}")
+    messages.success(request, _("Saved; it stands under Reports."))
+    return redirect("reports:index")
+
+
+@require_POST
+def forget_view(request: HttpRequest, pk: int) -> HttpResponse:
+    """Delete one of one's own saved views."""
+    services.forget_view(actor=viewer_of(request), view_id=pk)
+    return redirect("reports:index")
 
 
 @require_GET

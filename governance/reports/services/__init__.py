@@ -10,6 +10,7 @@ from governance.reports.services.deciding import (
 )
 from governance.reports.services.invoicing import import_invoice, settle
 from governance.reports.services.judging import judge, judge_missed, replay
+from governance.reports.services.mailing import send_due
 from governance.reports.services.views import forget_view, save_view
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "policies",
     "replay",
     "save_view",
+    "send_due",
     "settle",
     "snooze",
 ]
