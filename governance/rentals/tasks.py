@@ -14,8 +14,9 @@ from governance.rentals import services
 @task(soft_limit=1_500, hard_limit=1_800)
 @job("rentals-charge")
 def charge_rentals() -> int:
-    """Post what fell due (hourly looks, daily charges) and begin or end what is due to."""
+    """Renew what renews itself, post what fell due, and begin or end what is due to."""
     now = clock.now()
+    services.renew_due(actor=SYSTEM, now=now)
     run = services.charge_rentals(actor=SYSTEM, until=now, now=now, workers=2)
     services.advance_states(actor=SYSTEM, now=now)
     return run.charges

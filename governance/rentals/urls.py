@@ -13,6 +13,7 @@ urlpatterns = [
     path("rentals/buy/<int:request_id>/", views.buy, name="buy"),
     path("rentals/<int:pk>/", views.detail, name="detail"),
     path("rentals/<int:pk>/cards/", views.cards, name="cards"),
+    path("rentals/<int:pk>/renewal/", views.renewal, name="renewal"),
     *(
         path(f"rentals/<int:pk>/{what}/", views.act, {"what": what}, name=what)
         for what in ("price", "quantity", "extend", "end_early", "stop", "start")

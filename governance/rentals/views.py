@@ -200,6 +200,17 @@ def act(request: HttpRequest, pk: int, what: str) -> HttpResponse:
 
 
 @require_POST
+def renewal(request: HttpRequest, pk: int) -> HttpResponse:
+    """Whether the rental renews itself."""
+    queries.rental_for(request.user, pk)
+    services.set_auto_renew(
+        actor=request.user, rental_id=pk, on=request.POST.get("on") == "yes", reason=""
+    )
+    messages.success(request, _("Noted."))
+    return redirect(reverse("rentals:detail", args=[pk]))
+
+
+@require_POST
 def cards(request: HttpRequest, pk: int) -> HttpResponse:
     """Assign free cards to a rental."""
     rental = queries.rental_for(request.user, pk)

@@ -60,7 +60,7 @@ def end(world: Any) -> dict[str, Any]:
     return {"kind": "end_early", "at": later.isoformat(), "reason": "done"}
 
 
-ACTS = ("price", "quantity", "extend", "end_early", "stop", "start", "cards")
+ACTS = ("price", "quantity", "extend", "end_early", "stop", "start", "cards", "renewal")
 
 ROUTES = [
     Route("rentals:list"),

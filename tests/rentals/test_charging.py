@@ -326,3 +326,25 @@ def test_a_disk_a_fee_and_measured_traffic_are_charged_from_their_time(house):
         services.charge_once(
             actor=house.member, rental_id=own.pk, kind="fee", amount=D(1), reason="x", now=now
         )
+
+
+def test_a_rental_renews_itself_by_its_plan_until_that_is_taken_back(house):
+    own = rental(
+        house.project, "monthly", "3100.00", start=local(2026, 1, 31), end=local(2026, 2, 28),
+        auto_renew=True,
+    )  # fmt: skip
+    charge(local(2026, 2, 1))
+    assert services.renew_due(actor=SYSTEM, now=local(2026, 2, 20)) == 0
+    assert services.renew_due(actor=SYSTEM, now=local(2026, 2, 27, 12)) == 1
+    assert services.renew_due(actor=SYSTEM, now=local(2026, 2, 27, 13)) == 0
+    own.refresh_from_db()
+    assert own.ends_at == local(2026, 3, 31)
+    charge(local(2026, 3, 1))
+    assert amounts(own) == ["3100", "3100"]
+    services.set_auto_renew(actor=house.finance, rental_id=own.pk, on=False, reason="flagged")
+    assert services.renew_due(actor=SYSTEM, now=local(2026, 3, 30, 12)) == 0
+    charge(local(2026, 4, 2))
+    services.advance_states(actor=SYSTEM, now=local(2026, 4, 2))
+    own.refresh_from_db()
+    assert own.state == "ended"
+    assert queries.faults() == []

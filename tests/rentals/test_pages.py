@@ -79,6 +79,19 @@ def test_changes_by_their_forms(house, own, browser_of):
     assert own.ends_at == local(2026, 12, 6)
 
 
+def test_renewing_itself_is_switched(house, browser_of):
+    own = rental(house.project, "monthly", "1.00", start=local(2026, 11, 1), end=local(2027, 1, 1))
+    client = browser_of(house.operator)
+    url = reverse("rentals:renewal", args=[own.pk])
+    assert url.encode() in client.get(reverse("rentals:detail", args=[own.pk])).content
+    client.post(url, {"on": "yes"})
+    own.refresh_from_db()
+    assert own.auto_renew
+    client.post(url, {"on": "no"})
+    own.refresh_from_db()
+    assert not own.auto_renew
+
+
 def test_buying_shows_every_charge_before_it_is_done(house, approved, browser_of):  # noqa: F811
     client = browser_of(house.operator)
     url = reverse("rentals:buy", args=[approved.pk])

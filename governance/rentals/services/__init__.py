@@ -21,7 +21,7 @@ from governance.rentals.services.components import (
 )
 from governance.rentals.services.importing import import_rentals
 from governance.rentals.services.opening import assign_cards, create_rental, open_rental
-from governance.rentals.services.reminding import remind
+from governance.rentals.services.reminding import remind, renew_due
 
 __all__ = [
     "ChargeRun",
@@ -44,6 +44,7 @@ __all__ = [
     "open_rental",
     "policies",
     "remind",
+    "renew_due",
     "set_auto_renew",
     "start_rental",
     "stop_rental",

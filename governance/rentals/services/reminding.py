@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import cast
+from zoneinfo import ZoneInfo
 
 from django.db import transaction
 
-from governance.kernel.policy import Actor, require
+from governance.kernel.periods import anchored, index_at
+from governance.kernel.policy import SYSTEM, Actor, require
 from governance.plumbing import outbox
 from governance.rentals.domain.lifecycle import RUNNING
+from governance.rentals.domain.terms import UNIT_OF, PlanKind
 from governance.rentals.models import Rental
+from governance.rentals.services.changing import extend_rental
 
 DAYS_AHEAD = (30, 14, 7, 1)
 
@@ -39,3 +44,35 @@ def remind(*, actor: Actor, now: datetime) -> int:
             )
             told += 1
     return told
+
+
+def renew_due(*, actor: Actor, now: datetime) -> int:
+    """Renew, for one more period of their plan, the rentals that renew themselves and end within a
+    day. A rental of which `auto_renew` was taken off (by a person, or because a card of it was
+    flagged) ends as agreed."""
+    require(actor, "rentals.charge")
+    soon = Rental.objects.filter(
+        auto_renew=True, state="active", ends_at__gt=now, ends_at__lte=now + timedelta(days=1)
+    )
+    renewed = 0
+    for rental in soon.order_by("pk"):
+        assert rental.ends_at is not None
+        extend_rental(
+            actor=SYSTEM,
+            rental_id=rental.pk,
+            ends_at=next_end(rental.plan_kind, rental.starts_at, rental.ends_at, rental.timezone),
+            kind="renew",
+            reason="renews itself",
+            now=now,
+        )
+        renewed += 1
+    return renewed
+
+
+def next_end(plan_kind: str, start: datetime, end: datetime, zone: str) -> datetime:
+    """The first boundary of the plan's periods after the end, counted from the start; metered
+    plans renew by the month."""
+    unit = UNIT_OF.get(cast(PlanKind, plan_kind), "hour")
+    unit = "month" if unit == "hour" else unit
+    tz = ZoneInfo(zone)
+    return anchored(start, unit, index_at(start, unit, end, tz) + 1, tz)
