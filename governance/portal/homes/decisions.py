@@ -25,6 +25,7 @@ TERMS = {
     "quarterly": lambda: _("quarterly"),
     "annual": lambda: _("annual"),
     "spot": lambda: _("spot"),
+    "own": lambda: _("own cards"),
 }
 
 
