@@ -285,6 +285,16 @@ def test_an_outage_is_a_gap_and_no_figures(sampler: Agent, spool: Spool, card: C
     }
 
 
+def test_a_card_that_is_gone_is_not_shown(sampler: Agent, card: Card) -> None:
+    other = Card("nvidia", "GPU-other")
+    both = [(each, Reading("nvml_gpm", bandwidth=0.5)) for each in (card, other)]
+    sampler.source.say = lambda at: both
+    sampler._tick(MINUTE)
+    sampler.source.say = lambda at: both[:1]
+    sampler._tick(MINUTE + 1)
+    assert list(sampler.latest) == [card.key]
+
+
 def test_old_readings_are_not_shown_as_new(sampler: Agent, spool: Spool, card: Card) -> None:
     from collector.exposition import render
 

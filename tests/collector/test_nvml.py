@@ -94,6 +94,34 @@ def test_all_cards_failing_opens_nvml_anew(stub, nvml) -> None:
     assert source.poll()[uuid(3)].bandwidth == pytest.approx(0.23, abs=1e-6)
 
 
+def test_a_card_that_fails_for_long_has_nvml_opened_anew(stub, nvml, monkeypatch) -> None:
+    source = nvml()
+    source.warm()
+    opened: list[bool] = []
+    init = source.nvml._nv.nvmlInit
+    monkeypatch.setattr(source.nvml._nv, "nvmlInit", lambda: (opened.append(True), init()))
+    stub.tell("card 3 15")
+    source.poll()
+    source.poll()
+    assert opened == []
+    source.ahead += 61
+    source.poll()
+    source.poll()
+    assert opened == [True]
+
+
+def test_a_mismatch_lets_go_of_the_library(stub, nvml) -> None:
+    source = nvml()
+    stub.tell("init 18")
+    with pytest.raises(Unavailable, match="lib_rm_mismatch"):
+        source.poll()
+    assert source.nvml._nv.nvmlLib is None  # the next try opens the file as it is then
+    stub.tell("")
+    source.ahead += 1.1
+    source.poll()
+    assert source.nvml._nv.nvmlLib is not None
+
+
 def test_a_driver_reload_makes_handles_stale_and_is_survived(stub, nvml) -> None:
     source = nvml()
     source.warm()
