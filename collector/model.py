@@ -70,6 +70,10 @@ class Card:
         return f"Card({self.vendor!r}, {self.uuid!r})"
 
 
+ACTIVE_SM = 0.05
+"""SM activity over which a reading counts as active (the edge itself does not)."""
+
+
 class Reading:
     """What was read of one card at one instant. Shares are 0..1, None is unknown.
 
@@ -137,10 +141,13 @@ class Reading:
 
     @property
     def active(self) -> bool | None:
-        """Whether the card worked: by GPU duty, else SM share, else bandwidth; None = unknown."""
-        for value in (self.gpu_duty, self.sm, self.bandwidth):
+        """Whether the card worked: SM activity over 5 %, which is finer; else any GPU duty; else any
+        bandwidth; None = unknown. GPU duty alone counts a waiting kernel as work."""
+        if self.sm is not None:
+            return bool(self.sm > ACTIVE_SM)
+        for value in (self.gpu_duty, self.bandwidth):
             if value is not None:
-                return value > 0
+                return bool(value > 0)
         return None
 
     def pack(self) -> list[object]:

@@ -101,3 +101,21 @@ def test_packing_keeps_everything() -> None:
     again = Reading.unpack(reading.pack())
     for name in Reading.FIELDS:
         assert getattr(again, name) == getattr(reading, name)
+
+
+@pytest.mark.parametrize(
+    ("figures", "active"),
+    [
+        ({"gpu_duty": 1.0, "sm": 0.04}, False),
+        ({"gpu_duty": 1.0, "sm": 0.05}, False),
+        ({"gpu_duty": 0.0, "sm": 0.06}, True),
+        ({"gpu_duty": 0.01}, True),
+        ({"gpu_duty": 0.0}, False),
+        ({"bandwidth": 0.2}, True),
+        ({"power_w": 70.0}, None),
+    ],
+)
+def test_active_is_sm_over_five_per_cent_else_any_duty(
+    figures: dict[str, float], active: bool | None
+) -> None:
+    assert Reading("nvml_gpm", **figures).active is active
