@@ -141,8 +141,8 @@ class Reading:
 
     @property
     def active(self) -> bool | None:
-        """Whether the card worked: SM activity over 5 %, which is finer; else any GPU duty; else any
-        bandwidth; None = unknown. GPU duty alone counts a waiting kernel as work."""
+        """Whether the card worked: SM activity over 5 %, else any GPU duty, else any bandwidth;
+        None = unknown. Duty alone would count a waiting kernel as work."""
         if self.sm is not None:
             return bool(self.sm > ACTIVE_SM)
         for value in (self.gpu_duty, self.bandwidth):
