@@ -5,8 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from governance.reports.models import Flag, Judgement, Recommendation
-from tests.matrix.shapes import INSIDERS, SEE_ALL, Route
+from governance.reports.models import (
+    Flag,
+    Invoice,
+    InvoiceLine,
+    Judgement,
+    Recommendation,
+    SavedView,
+)
+from tests.matrix.shapes import EVERYBODY, INSIDERS, SEE_ALL, Route
 from tests.rentals import make
 
 DECIDES: dict[str, Any] = {"allow": {"approver"}, "forbidden": INSIDERS}
@@ -40,12 +47,34 @@ def prepare(world: Any) -> None:
         currency="CNY",
         confidence="high",
     )
+    invoice = Invoice.objects.create(
+        vendor="CloudA",
+        external_id="INV-1",
+        month=day.replace(day=1),
+        currency="CNY",
+        digest="",
+        imported_at=world.now,
+        imported_by="Fay",
+    )
+    world.invoice_line = InvoiceLine.objects.create(
+        invoice=invoice, rental="R1", theirs=2, ours=1, state="differs"
+    )
+    world.view = SavedView.objects.create(owner=world.house.lead, name="Mine", report="cost")
+
+
+def line(world: Any) -> list[Any]:
+    return [world.invoice_line.invoice_id, world.invoice_line.pk]
 
 
 def one(world: Any) -> list[Any]:
     return [world.recommendation.pk]
 
 
+TAKES_OUT: dict[str, Any] = {
+    "allow": {"finance", "auditor"},
+    "forbidden": EVERYBODY - {"finance", "auditor"},
+}
+FINANCE: dict[str, Any] = {"allow": {"finance"}, "forbidden": EVERYBODY - {"finance"}}
 ROUTES = [
     Route("reports:index"),
     Route("reports:key_figures"),
@@ -71,6 +100,21 @@ ROUTES = [
     ),
     Route("reports:report", args=lambda w: ["utilization"]),
     Route("reports:export", args=lambda w: ["utilization", "csv"]),
+    Route(
+        "reports:save_view",
+        "POST",
+        args=lambda w: ["cost"],
+        data=lambda w: {"name": "Again", "query": "", "rhythm": ""},
+    ),
+    Route("reports:forget_view", "POST", args=lambda w: [w.view.pk], allow={"lead"}),
+    Route("reports:exports"),
+    Route("reports:statement", args=lambda w: ["2026-11"], **TAKES_OUT),
+    Route("reports:focus", args=lambda w: ["2026-11", "1.4"], **TAKES_OUT),
+    Route("reports:journal", args=lambda w: ["2026-11"], **TAKES_OUT),
+    Route("reports:beancount", args=lambda w: ["2026-11"], **TAKES_OUT),
+    Route("reports:invoices", **FINANCE),
+    Route("reports:invoice", args=lambda w: line(w)[:1], **FINANCE),
+    Route("reports:settle", "POST", args=line, data=lambda w: {"reason": "agreed"}, **FINANCE),
     Route("api:reports"),
     Route("api:report", args=lambda w: ["utilization"]),
 ]
