@@ -14,7 +14,7 @@ from governance.config.entry import needs_servers
 from governance.plumbing.embedded import Postgres, Valkey, ensure_servers
 from governance.plumbing.supervisor import Occupied, reserve
 
-pytestmark = pytest.mark.usefixtures("tidy_servers")
+pytestmark = [pytest.mark.usefixtures("tidy_servers"), pytest.mark.timeout(180)]
 
 
 def manage(data_dir: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
@@ -29,7 +29,7 @@ def manage(data_dir: Path, *arguments: str, **variables: str) -> "subprocess.Com
         env={**inherited, "DATA_DIR": str(data_dir), **variables},
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=150,
         check=False,
     )
 
