@@ -17,8 +17,10 @@ from governance.kernel.periods import local_date, local_midnight
 from governance.kernel.policy import SYSTEM
 from governance.matching import to_json
 from governance.plumbing import audit, outbox
+from governance.rentals import services as rentals
 from governance.reports.domain.judgement import (
     ACTIONABLE,
+    KINDS,
     VERSION,
     Evidence,
     Finding,
@@ -151,7 +153,8 @@ def _move(
     day: date,
     settings: Settings,
 ) -> None:
-    """Flags one night on; recommendations open, follow, return or close with them."""
+    """Flags one night on; recommendations open, follow, return or close with them. A rental on
+    which a flag opens renews itself no more until a person says so again."""
     changed: list[Flag] = []
     open_ones = {
         (one.rental_id, one.kind): one
@@ -160,6 +163,7 @@ def _move(
         ).select_for_update(no_key=True)
     }
     for night, row, answers in zip(fresh, rows, found, strict=True):
+        opened: list[str] = []
         for finding in answers:
             known = flags.get(night.rental.pk, {}).get(finding.kind)
             before = _standing(known)
@@ -168,9 +172,18 @@ def _move(
             flag.state, flag.streak = after.state, after.streak
             flag.since, flag.until, flag.judged_on = after.since, after.until, day
             changed.append(flag)
+            if event == "opened":
+                opened.append(KINDS[finding.kind])
             if finding.kind in ACTIONABLE:
                 one = open_ones.get((night.rental.pk, finding.kind))
                 _follow(one, event, night, row, finding, day, settings)
+        if opened and night.rental.auto_renew:
+            rentals.set_auto_renew(
+                actor=SYSTEM,
+                rental_id=night.rental.pk,
+                on=False,
+                reason=f"flagged: {', '.join(opened)}",
+            )
     Flag.objects.bulk_create(
         changed,
         update_conflicts=True,
