@@ -1,7 +1,8 @@
 """What upper rooms know about a request, for the approver: they register, this room asks.
 
-`@evidence("flags")` in an upper room's `handlers.py`; the function gets (viewer, request, now)
-and returns lines of text, translated. A kind nobody registered shows as not available yet.
+`@evidence("flags")` in a module that the upper room's urls import; the function gets (viewer,
+request, now) and returns lines of text, translated. A kind nobody registered shows as not
+available yet.
 """
 
 from __future__ import annotations

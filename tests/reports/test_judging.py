@@ -15,11 +15,14 @@ from governance.kernel.errors import Denied, Invalid, Missing, Refused
 from governance.kernel.policy import SYSTEM
 from governance.matching import to_json
 from governance.plumbing.models import AuditEvent, OutboxEvent
+from governance.rentals import services as rentals
 from governance.rentals.models import Rental
 from governance.reports import queries, services
 from governance.reports.domain.judgement import Finding, Settings
 from governance.reports.models import Flag, Judgement, Recommendation
 from governance.reports.viewers import EVERYTHING
+from governance.requests.evidence import gathered
+from governance.requests.models import ComputeRequest
 from governance.telemetry.models import DirtyHour
 from tests import make
 from tests.rentals.make import charge, local
@@ -305,3 +308,62 @@ def test_the_page_of_prices(
     assert "F-0" in text  # its open flag
     assert browser.get(f"/reports/prices/?{days}").status_code == 200
     assert browser_of(house.outsider).get(f"/reports/prices/?rental={rental.pk}").status_code == 200
+
+
+def test_a_flagged_rental_renews_itself_no_more(
+    judged_fleet: dict[str, Any], house: make.House
+) -> None:
+    flagged = judged_fleet["oversized"]
+    for row in judged_fleet.values():
+        rentals.set_auto_renew(actor=house.operator, rental_id=row.pk, on=True, reason="steady")
+    judge_nights(2)
+    assert not Rental.objects.filter(auto_renew=False).exists()
+    judge(LAST + timedelta(days=1))
+    stopped = set(Rental.objects.filter(auto_renew=False).values_list("pk", flat=True))
+    assert stopped == set(Flag.objects.filter(state="open").values_list("rental", flat=True))
+    assert flagged.pk in stopped
+    assert len(stopped) < len(judged_fleet)
+    taken = AuditEvent.objects.filter(act="rentals.auto_renew", thing_id=str(flagged.pk)).last()
+    assert taken.actor_key == SYSTEM.actor_key
+    assert "Over-provisioned" in taken.reason
+    rentals.set_auto_renew(actor=house.operator, rental_id=flagged.pk, on=True, reason="decided")
+    judge(LAST + timedelta(days=2))
+    flagged.refresh_from_db()
+    assert flagged.auto_renew
+
+
+def test_an_approver_sees_use_so_far_and_open_flags(
+    judged_fleet: dict[str, Any], house: make.House
+) -> None:
+    asked = ComputeRequest.objects.create(
+        project=house.project,
+        requester=house.member,
+        state="active",
+        state_since=NOW,
+        business_type="fine_tuning",
+        spec={"method": "lora"},
+        starts_at=START,
+        amount=1,
+        currency="CNY",
+        created_at=START,
+    )
+    at = NOW + timedelta(days=2)
+
+    def seen(viewer: Any) -> tuple[Any, Any]:
+        (_, used), (_, flags) = gathered(viewer, asked, at)
+        return used, flags
+
+    nothing = [f"{who}: no measured rental in the last 90 days" for who in ("Requester", "Team")]
+    assert seen(house.approver) == (nothing, [])
+    judge_nights(2)
+    judge(LAST + timedelta(days=1))
+    row = judged_fleet["oversized"]
+    Rental.objects.filter(pk=row.pk).update(request_id=asked.pk)
+    used, flags = seen(house.approver)
+    assert "(1 rental measured)" in used[0]
+    assert "(2 rentals measured)" in used[1]
+    assert all("100\u00a0%" in line for line in used)
+    assert f"{row}: Over-provisioned since 2026-11-02" in flags
+    idle = str(judged_fleet["idle"])
+    assert idle not in " ".join(flags)
+    assert seen(house.outsider) == (nothing, [])

@@ -1,6 +1,7 @@
 """Reads of the reports room; importing this fills the registry of reports."""
 
 from governance.reports.queries import (  # noqa: F401
+    approving,
     budget,
     cost,
     judged,
