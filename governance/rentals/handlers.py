@@ -1,4 +1,4 @@
-"""Who hears that a rental is about to end: its team, and those who buy."""
+"""Who hears that a rental is about to end (its team, and those who buy); approved changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from governance.kernel.reasons import N_
 from governance.notices.services import tell
 from governance.plumbing import clock
 from governance.plumbing.outbox import handler
-from governance.rentals import queries
+from governance.rentals import queries, services
 
 ENDING = N_("The rental %(rental)s ends on %(day)s; extend it or let it end.")
 RENEWING = N_("The rental %(rental)s renews itself on %(day)s; say so if it should not.")
@@ -43,3 +43,9 @@ def hear(payload: Mapping[str, Any]) -> None:
         team_id=rental.project.team_id,
         now=now,
     )
+
+
+@handler("request.approved")
+def follow(payload: Mapping[str, Any]) -> None:
+    """An approved change of a running request is made on its rental, once."""
+    services.follow_request(request_id=payload["request"], now=clock.now())

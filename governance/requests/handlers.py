@@ -29,6 +29,7 @@ TO_SIGNERS = {
     "overdue": N_("An answer to request #%(number)s (%(title)s) is due."),
     "raised": N_("Request #%(number)s (%(title)s) went up to you unanswered."),
 }
+CHANGED = N_("The change of your request #%(number)s (%(title)s) is made.")
 MESSAGE = N_("%(by)s wrote about request #%(number)s (%(title)s).")
 
 
@@ -58,7 +59,8 @@ def _to_requester(what: str, text: str) -> None:
     @handler(f"request.{what}")
     def hear(payload: Payload) -> None:
         request = queries.by_id(payload["request"])
-        _tell(request, payload, what, text, [request.requester_id])
+        told = CHANGED if what == "active" and request.kind == "change" else text
+        _tell(request, payload, what, told, [request.requester_id])
 
 
 def _to_signers(what: str, text: str) -> None:

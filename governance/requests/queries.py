@@ -77,6 +77,27 @@ def by_id(request_id: int) -> ComputeRequest:
     return found
 
 
+def changed_by(request: ComputeRequest) -> ComputeRequest:
+    """The request whose rental a change is about; changes of changes lead to the first one."""
+    while request.kind == "change" and request.parent_id is not None:
+        request = by_id(request.parent_id)
+    return request
+
+
+def running_changes(request_id: int) -> list[int]:
+    """Changes made for a request, and for those again, that hold a part of the budget."""
+    found: list[int] = []
+    layer = [request_id]
+    while layer:
+        layer = list(
+            ComputeRequest.objects.filter(
+                parent_id__in=layer, kind="change", state__in=("active", "extended")
+            ).values_list("pk", flat=True)
+        )
+        found += layer
+    return sorted(found)
+
+
 def filtered(viewer: Actor, filters: Mapping[str, Any]) -> QuerySet[ComputeRequest]:
     """The list by state, project, team, requester ("me" or an id), purpose and words."""
     rows = visible(viewer)

@@ -19,6 +19,7 @@ from governance.rentals.services.components import (
     charge_percentile,
     charge_traffic,
 )
+from governance.rentals.services.following import follow_request
 from governance.rentals.services.importing import import_rentals
 from governance.rentals.services.opening import assign_cards, create_rental, open_rental
 from governance.rentals.services.reminding import remind, renew_due
@@ -40,6 +41,7 @@ __all__ = [
     "create_rental",
     "end_rental",
     "extend_rental",
+    "follow_request",
     "import_rentals",
     "open_rental",
     "policies",

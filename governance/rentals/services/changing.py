@@ -42,7 +42,7 @@ def change_quantity(
     with transaction.atomic():
         rental = _locked(actor, rental_id)
         component = rental.components.get(code="cards")
-        now_has = _quantity_now(component)
+        now_has = quantity_now(component)
         kind = "upgrade" if quantity > now_has else "downgrade"
         per_unit, rest = divmod(rental.cards, now_has)
         if not rest:
@@ -146,7 +146,8 @@ def _locked(actor: Actor, rental_id: int) -> Rental:
     return locks.lock_one(Rental.objects.all(), rental_id)
 
 
-def _quantity_now(component: Component) -> int:
+def quantity_now(component: Component) -> int:
+    """Units after the changes so far."""
     changed = component.changes.exclude(quantity=None).order_by("-at", "-pk").first()
     return component.quantity if changed is None or changed.quantity is None else changed.quantity
 

@@ -31,6 +31,7 @@ from governance.rentals.models import ZERO, Charge, Component, CostDay, Rental
 from governance.rentals.queries.months import first_open_day
 from governance.rentals.queries.terms import rental_terms
 from governance.requests import services as requests
+from governance.requests.queries import running_changes
 
 BOOKING = "rentals-booking"
 """Shared by whoever books charges, held alone by whoever closes a month."""
@@ -136,11 +137,13 @@ def _advance(actor: Actor, rental: Rental, now: datetime) -> int:
 
 
 def _finish(actor: Actor, rental: Rental, now: datetime) -> None:
-    """The last rental of a request completes it; without one, the rest of the hold goes back."""
+    """The last rental of a request completes it and its changes; without one, the rest of the
+    hold goes back."""
     if rental.request_id is not None:
         others = Rental.objects.filter(request_id=rental.request_id, closed_at=None)
         if not others.exclude(pk=rental.pk).exists():
-            requests.mark_completed(actor=SYSTEM, request_id=rental.request_id, now=now)
+            for pk in [rental.request_id, *running_changes(rental.request_id)]:
+                requests.mark_completed(actor=SYSTEM, request_id=pk, now=now)
     elif rental.hold_key:
         budgets.release_hold(actor=actor, key=rental.hold_key, now=now)
 
