@@ -4,7 +4,9 @@ from datetime import timedelta
 
 import pytest
 
+from governance.accounts.services import close_account
 from governance.budgets.models import Hold
+from governance.kernel.errors import Busy
 from governance.kernel.policy import SYSTEM
 from governance.notices.models import Notice
 from governance.plumbing import clock, outbox
@@ -13,6 +15,7 @@ from governance.rentals.models import Rental, RentalChange
 from governance.requests import handlers as request_handlers
 from governance.requests import queries as requests
 from governance.requests import services as request_services
+from tests.racing import together
 from tests.rentals.make import charge
 from tests.rentals.test_purchase import NOW, approved, buy  # noqa: F401
 
@@ -101,3 +104,30 @@ def test_what_the_rental_does_not_allow_is_left_to_the_buyers(house, running):
     assert change in requests.approved_waiting(house.operator)
     assert not RentalChange.objects.filter(rental=running, kind="extend").exists()
     assert requests.by_id(running.request_id).state == "active"
+
+
+def test_a_rental_follows_its_request_to_the_heir_of_a_leaver(house, running):
+    close_account(actor=house.admin, user_id=house.member.pk, heir_id=house.lead.pk, now=LATER)
+    assert requests.by_id(running.request_id).requester_id == house.lead.pk
+    draft = request_services.request_change(
+        actor=house.lead,
+        request_id=running.request_id,
+        change="extend",
+        until=running.ends_at + timedelta(days=5),
+        now=LATER,
+    )
+    assert draft.requester_id == house.lead.pk
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_deliveries_at_once_change_once(house, running):
+    change = agreed(house, running, "extend", until=running.ends_at + timedelta(days=5))
+
+    def deliver():
+        return services.follow_request(request_id=change.pk, now=LATER)
+
+    answers = together(deliver, deliver)
+    assert answers.count(True) == 1
+    assert all(one in (True, False) or isinstance(one, Busy) for one in answers)
+    assert RentalChange.objects.filter(rental=running, kind="extend").count() == 1
+    assert requests.by_id(change.pk).state == "active"

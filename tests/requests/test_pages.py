@@ -92,6 +92,9 @@ def test_submit_and_approve_by_pages(live: market.Stage, browser_of: Any) -> Non
     approver = browser_of(live.house.approver)
     inbox = approver.get(reverse("requests:approvals")).content.decode()
     assert f"#{row.pk} " in inbox
+    opened = approver.get(reverse("requests:approval_row", args=[row.pk])).content.decode()
+    assert "Requester: no measured rental in the last 90 days" in opened
+    assert "not available yet" not in opened
     approver.post(reverse("requests:approve", args=[row.pk]))
     row.refresh_from_db()
     assert row.state == "approved"
