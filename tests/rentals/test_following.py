@@ -73,7 +73,7 @@ def test_an_extension(house, running):
     assert not Hold.objects.filter(released_at=None).exists()
 
 
-def test_more_cards_with_their_hold(house, running):
+def test_more_cards_and_fewer_again_with_their_holds(house, running):
     had = running.cards
     change = agreed(house, running, "more", max_cards=8, units=had * 2)
     outbox.drain()
@@ -84,6 +84,12 @@ def test_more_cards_with_their_hold(house, running):
     assert Hold.objects.get(key=change.hold_key).released_at is None
     row = RentalChange.objects.get(rental=running)
     assert (row.kind, row.quantity, row.at) == ("upgrade", had * 2, LATER)
+    less = agreed(house, running, "fewer", max_cards=had, units=had)
+    outbox.drain()
+    running.refresh_from_db()
+    assert (running.cards, running.hold_key) == (had, less.hold_key)
+    left = Hold.objects.filter(released_at=None).values_list("key", flat=True)
+    assert list(left) == [less.hold_key]
 
 
 def test_an_early_end(house, running):
