@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from datetime import date
 from typing import ClassVar
+from zoneinfo import ZoneInfo
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from governance.accounts.domain import roles
+from governance.kernel.policy import SYSTEM
+from governance.plumbing import audit, clock
 
 
 def active_on(day: date) -> Q:
@@ -42,6 +45,21 @@ class UserManager(BaseUserManager["User"]):
         user = self.model(email=self.normalize_email(email).lower(), **fields)
         user.set_password(password)
         user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: object) -> User:
+        """The first person, who may let others in: what `manage.py createsuperuser` makes."""
+        zone = ZoneInfo((Organisation.objects.first() or Organisation()).timezone)
+        with transaction.atomic():
+            user = self.create_user(email, password, **fields)
+            today = clock.now().astimezone(zone).date()
+            grant = Grant.objects.create(user=user, role="admin", starts_on=today)
+            audit.record(
+                actor=SYSTEM,
+                act="people.add",
+                thing=user,
+                after={"email": user.email, "name": user.name, "role": grant.role},
+            )
         return user
 
     def get_by_natural_key(self, username: str | None) -> User:

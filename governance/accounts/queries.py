@@ -34,6 +34,11 @@ def organisation() -> Organisation:
     return found
 
 
+def anybody() -> bool:
+    """Whether there is an account at all."""
+    return User.objects.exists()
+
+
 def projects_visible_to(viewer: Actor) -> QuerySet[Project]:
     """Projects that the viewer may see."""
     return Project.objects.visible_to(viewer)

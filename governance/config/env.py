@@ -83,7 +83,13 @@ def _secret_key(data_dir: Path) -> str:
         return given
     path = data_dir / "secret_key"
     if not path.exists():
-        data_dir.mkdir(parents=True, exist_ok=True)
+        try:
+            data_dir.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WrongSetting(
+                f"DATA_DIR: no folder can be made at {data_dir} ({error.strerror}); "
+                "name one that can be written"
+            ) from None
         try:
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
                 file.write(secrets.token_urlsafe(48))

@@ -92,6 +92,15 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _page(request, 403)
 
 
+def forged(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A form whose token is missing or old: a page that says how to go on."""
+    return _page(
+        request,
+        403,
+        gettext("This form is too old or from elsewhere. Nothing was changed; load it again."),
+    )
+
+
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _page(request, 404)
 

@@ -46,3 +46,13 @@ def test_secret_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     path.write_text("k" * 40 + "\n")
     monkeypatch.setenv("SECRET_KEY_FILE", str(path))
     assert env.read().secret_key == "k" * 40
+
+
+def test_a_data_dir_that_cannot_be_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("DATA_DIR", str(tmp_path / "file"))
+    monkeypatch.delenv("SECRET_KEY", raising=False)
+    with pytest.raises(env.WrongSetting, match=r"^DATA_DIR: no folder can be made"):
+        env.read()

@@ -9,6 +9,7 @@ import httpx
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError, call_command
 
+from governance.accounts import queries as accounts
 from governance.plumbing import schema, static
 from governance.plumbing.models import Heartbeat
 from governance.plumbing.supervisor import LOOPBACK, Fallen, Program, Supervisor
@@ -107,4 +108,9 @@ class Command(BaseCommand):
             for person in PEOPLE:
                 if person.is_shown:
                     self.stdout.write(f"  {person.email:<{width}}  {PASSWORD}")
+        elif not accounts.anybody():
+            self.stdout.write(
+                "  Nobody can sign in yet. The first person, in another terminal with the same "
+                "DATA_DIR:\n  .venv/bin/python manage.py createsuperuser"
+            )
         self.stdout.flush()
