@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from django.apps import apps
 from django.conf import settings
@@ -15,6 +16,10 @@ from rest_framework.test import APIClient
 
 from tests import make
 
+hypothesis.settings.register_profile(
+    "house", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("house")
 _SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
