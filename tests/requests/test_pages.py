@@ -133,14 +133,6 @@ def test_a_refused_submission_keeps_the_form_and_leaves_no_draft(
     assert not ComputeRequest.objects.exists()
 
 
-def test_without_a_project_the_page_says_what_is_missing(
-    live: market.Stage, browser_of: Any
-) -> None:
-    page = browser_of(live.house.approver).get(reverse("requests:new")).content.decode()
-    assert "You are in no project that is open." in page
-    assert "nothing was saved" not in page
-
-
 def test_hours_that_have_passed_do_not_count(live: market.Stage, browser_of: Any) -> None:
     client = browser_of(live.house.member)
     client.post(reverse("requests:new"), wish(live, act="submit", starts_at="2020-01-01T00:00"))
