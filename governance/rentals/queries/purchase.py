@@ -11,7 +11,7 @@ from governance.accounts import queries as accounts
 from governance.budgets import queries as budgets
 from governance.catalog import queries as catalog
 from governance.catalog.domain import OfferView, TermPrice
-from governance.kernel.errors import Invalid, Refused
+from governance.kernel.errors import Refused
 from governance.kernel.money import currency_places
 from governance.kernel.reasons import N_, Reason
 from governance.rentals.domain.spec import RentalSpec
@@ -53,17 +53,7 @@ def purchase_spec(
     """The rental that buying the request's package on a plan makes; nothing is stored.
 
     Without an end it runs as long as was approved. The vendor's rules come with the price.
-    Invalid where it would begin on a day before the request was approved.
     """
-    if request.decided_at and budgets.local_day(starts_at) < budgets.local_day(request.decided_at):
-        raise Invalid(
-            Reason(
-                "before_approval",
-                N_("It was approved on %(day)s; what is bought for it begins then or later."),
-                {"day": budgets.local_day(request.decided_at).isoformat()},
-            ),
-            "starts_at",
-        )
     offer = offer_of(request, now)
     sold = {sold.kind: sold for sold in offer.prices}
     if plan_kind not in sold:

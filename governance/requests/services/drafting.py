@@ -104,9 +104,7 @@ def submit(
             )
         before = {"state": request.state}
         kept = key or (request.package or {}).get("key")
-        asked = ask_of(request).from_now(now)
-        request.starts_at, request.spec = asked.starts_at, to_json(asked.spec)
-        choose(request, matching.find_packages(asked, now), kept, now)
+        choose(request, matching.find_packages(ask_of(request), now), kept, now)
         _complete(request)
         request.round += 1
         request.state, request.state_since, request.submitted_at = state, now, now

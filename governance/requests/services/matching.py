@@ -50,13 +50,6 @@ class Ask:
             self, needed_by=needed_by, spec=replace(self.spec, deadline_hours=max(hours, 0.01))
         )
 
-    def from_now(self, now: datetime) -> Ask:
-        """The same wish with no hour counted that has passed."""
-        if self.starts_at >= now:
-            return self
-        later = replace(self, starts_at=now)
-        return later if self.needed_by is None else later.until(self.needed_by)
-
 
 def read_ask(
     data: Mapping[str, Any], business_type: str, starts_at: datetime, needed_by: datetime | None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -13,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from governance.accounts import queries as accounts
-from governance.kernel.errors import DomainError, Invalid, Refused
+from governance.kernel.errors import DomainError, Invalid
 from governance.kernel.policy import can
 from governance.plumbing import clock
 from governance.requests import queries, services
@@ -66,9 +65,7 @@ def new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         form = RequestForm(request.POST, projects=projects)
         if form.is_valid() and request.POST.get("act") != "preview":
-            saved = _save(request, form, None)
-            if saved is not None:
-                return redirect(reverse("requests:detail", args=[saved.pk]))
+            return _save(request, form, None)
     else:
         initial = first_values(projects, clock.now())
         form = RequestForm(initial, projects=projects)
@@ -85,9 +82,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST":
         form = RequestForm(request.POST, projects=projects)
         if form.is_valid() and request.POST.get("act") != "preview":
-            saved = _save(request, form, row)
-            if saved is not None:
-                return redirect(reverse("requests:detail", args=[saved.pk]))
+            return _save(request, form, row)
     else:
         form = RequestForm(_as_data(values_of(row)), projects=projects)
         form.full_clean()
@@ -111,13 +106,7 @@ def answer_context(
     if asked is None:
         return {"asked": None, "answers": form.answers()}
     now = clock.now()
-    asked = asked.from_now(now)
-    try:
-        result = services.find_packages(asked, now)
-    except Invalid as error:
-        if not form.errors:
-            _add_error(form, error)
-        return {"asked": None, "answers": form.answers()}
+    result = services.find_packages(asked, now)
     rows = package_rows(result, str(form["package"].value() or ""), asked.starts_at)
     chosen = next((r for r in rows if r.chosen), None)
     project = next((p for p in projects_for(request) if p.slug == form["project"].value()), None)
@@ -152,50 +141,38 @@ def _as_data(values: dict[str, Any]) -> dict[str, Any]:
     return {k: "" if v is None else v for k, v in values.items()}
 
 
-def _save(
-    request: HttpRequest, form: RequestForm, row: ComputeRequest | None
-) -> ComputeRequest | None:
-    """The saved request; None, with the reason on the form and nothing kept, when refused."""
+def _save(request: HttpRequest, form: RequestForm, row: ComputeRequest | None) -> HttpResponse:
     now = clock.now()
     data = form.cleaned_data
     assert form.ask is not None
     said = {"ask": form.ask, "reason": data["reason"], "worth": data["worth"]}
     try:
-        with transaction.atomic():
-            if row is None:
-                project = accounts.project_for(request.user, data["project"])
-                row = services.create_draft(
-                    actor=request.user,
-                    project_id=project.pk,
-                    answers=form.answers(),
-                    now=now,
-                    **said,
+        if row is None:
+            project = accounts.project_for(request.user, data["project"])
+            row = services.create_draft(
+                actor=request.user, project_id=project.pk, answers=form.answers(), now=now, **said
+            )
+        else:
+            services.edit_draft(
+                actor=request.user, request_id=row.pk, answers=form.answers(), now=now, **said
+            )
+        if request.POST.get("act") == "submit":
+            services.submit(
+                actor=request.user, request_id=row.pk, key=data["package"] or None, now=now
+            )
+            messages.success(request, _("Submitted. You will hear when it is decided."))
+        else:
+            if data["package"]:
+                services.choose_package(
+                    actor=request.user, request_id=row.pk, key=data["package"], now=now
                 )
-            else:
-                services.edit_draft(
-                    actor=request.user, request_id=row.pk, answers=form.answers(), now=now, **said
-                )
-            if request.POST.get("act") == "submit":
-                services.submit(
-                    actor=request.user, request_id=row.pk, key=data["package"] or None, now=now
-                )
-                done = _("Submitted. You will hear when it is decided.")
-            else:
-                if data["package"]:
-                    services.choose_package(
-                        actor=request.user, request_id=row.pk, key=data["package"], now=now
-                    )
-                done = _("Saved as a draft; only you see it.")
-    except (Invalid, Refused) as error:
-        _add_error(form, error)
-        return None
-    messages.success(request, done)
-    return row
-
-
-def _add_error(form: RequestForm, error: Invalid | Refused) -> None:
-    field = error.field if isinstance(error, Invalid) and error.field in form.fields else None
-    form.add_error(field, _say(error))
+            messages.success(request, _("Saved as a draft; only you see it."))
+    except Invalid as error:
+        if row is None:
+            raise
+        messages.error(request, _say(error))
+        return redirect(reverse("requests:edit", args=[row.pk]))
+    return redirect(reverse("requests:detail", args=[row.pk]))
 
 
 def _say(error: DomainError) -> str:
