@@ -14,6 +14,7 @@ if [[ ${1:-} != inside ]]; then
 fi
 
 bare=$2
+home=/srv/home
 checkout=$(cd "$(dirname "$0")/.." && pwd)
 port=${PORT:-8199}
 . /etc/os-release
@@ -29,29 +30,30 @@ cp -L /etc/resolv.conf /etc/hosts "$bare/etc/"
 cp -L /etc/ssl/certs/ca-certificates.crt "$bare/etc/ssl/certs/"
 mount -t proc proc "$bare/proc"
 mount --rbind /dev "$bare/dev"
+mkdir -p "$bare$home"
 if cache=$(python3 -m pip cache dir 2>/dev/null) && [[ -d $cache ]]; then
-    mkdir -p "$bare/root/.cache/pip"
-    mount --bind "$cache" "$bare/root/.cache/pip"
+    mkdir -p "$bare$home/.cache/pip"
+    mount --bind "$cache" "$bare$home/.cache/pip"
 fi
-git clone -q "$checkout" "$bare/root/ledger"
+git clone -q "$checkout" "$bare$home/ledger"
 
 proxies=()
 for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY; do
     [[ -v $name ]] && proxies+=("$name=${!name}")
 done
 there() {
-    chroot "$bare" env -i HOME=/root LANG=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+    chroot "$bare" env -i HOME="$home" LANG=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin \
         PORT="$port" "${proxies[@]}" "$@"
 }
 
 # The system comes up, tells its address, and ends on Ctrl-C.
 up_and_down() {
-    local started=$SECONDS output=$bare/root/output
-    there setsid sh -c 'echo $$ >/root/pid; exec make -C /root/ledger run' >"$output" 2>&1 &
+    local started=$SECONDS output=$bare$home/output
+    there setsid sh -c 'echo $$ >"$HOME/pid"; exec make -C "$HOME/ledger" run' >"$output" 2>&1 &
     local job=$!
     until grep -q "http://127.0.0.1:$port/" "$output"; do
         if ! kill -0 "$job" 2>/dev/null || ((SECONDS - started > 400)); then
-            cat "$output" "$bare"/root/ledger/var/logs/*.log
+            cat "$output" "$bare$home"/ledger/var/logs/*.log
             exit 1
         fi
         sleep 0.5
@@ -60,7 +62,7 @@ up_and_down() {
     cat "$output"
     python3 -c "import urllib.request as r; print('/readyz', r.urlopen('http://127.0.0.1:$port/readyz').status)"
     started=$SECONDS
-    kill -INT -- "-$(cat "$bare/root/pid")"
+    kill -INT -- "-$(cat "$bare$home/pid")"
     wait "$job" || true
     say "$1: down after $((SECONDS - started)) s"
     if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
@@ -73,5 +75,5 @@ say "make run, for the first time"
 up_and_down "first start"
 up_and_down "second start"
 say "make test"
-there make -C /root/ledger test 2>&1 | tail -n 15
+there make -C "$home/ledger" test 2>&1 | tail -n 15
 say "done"
